@@ -1,0 +1,100 @@
+/* The ZC-DMC sponge over ZuD (hash-31 ZC-DMC), built once per instance:
+ * ZUD_WIDTH is the state width in bits, DIGEST_BITS the digest length. */
+#include <string.h>
+
+#include "CryptHash_AlgorithmInstance.h"
+#include "zud.h"
+
+#if DIGEST_BITS != 512 && DIGEST_BITS != 768 && DIGEST_BITS != 1024
+#error "DIGEST_BITS must be 512, 768 or 1024"
+#endif
+
+#define DIGEST_LANES (DIGEST_BITS / 64)
+#define CAPACITY_LANES (DIGEST_LANES + 1)
+#define RATE_LANES (ZUD_LANES - CAPACITY_LANES)
+#define RATE_BYTES (8 * RATE_LANES)
+#define RATE_BITS (64 * RATE_LANES)
+
+/* Lanes and bytes: least significant byte first, on every host. */
+static inline uint64_t load64_le(const unsigned char *p)
+{
+	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+	       (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
+static inline void store64_le(unsigned char *p, uint64_t v)
+{
+	for (unsigned i = 0; i < 8; i++)
+		p[i] = (unsigned char)(v >> 8 * i);
+}
+
+/* Absorbing: the block goes into the rate, and the capacity of before P is added again after it. The rate gets
+ * no such feed-forward. */
+static void absorb(uint64_t lane[ZUD_LANES], const unsigned char block[RATE_BYTES])
+{
+	uint64_t capacity[CAPACITY_LANES];
+
+	for (unsigned i = 0; i < RATE_LANES; i++)
+		lane[i] ^= load64_le(block + 8 * i);
+	memcpy(capacity, lane + RATE_LANES, sizeof capacity);
+
+	zud_permute(lane);
+
+	for (unsigned i = 0; i < CAPACITY_LANES; i++)
+		lane[RATE_LANES + i] ^= capacity[i];
+}
+
+/* Squeezing: lane 0, then bare P, for as many lanes as the digest has. */
+static void squeeze(uint64_t lane[ZUD_LANES], unsigned char digest[DIGEST_BITS / 8])
+{
+	store64_le(digest, lane[0]);
+	for (unsigned i = 1; i < DIGEST_LANES; i++) {
+		zud_permute(lane);
+		store64_le(digest + 8 * i, lane[0]);
+	}
+}
+
+/* Sets the bit that is number bit of the string, most significant first. */
+static inline void set_bit(unsigned char *string, unsigned bit)
+{
+	string[bit / 8] |= (unsigned char)(0x80 >> bit % 8);
+}
+
+/* Suffix and padding: the last bits < RATE_BITS bits of the message, 0 1, then 1 0...0 1 up to the end of a block.
+ * Returns how many blocks of tail that takes: the four bits that are always added may need a second one. */
+static unsigned pad(unsigned char tail[2 * RATE_BYTES], const unsigned char *msg, unsigned bits)
+{
+	unsigned blocks = bits + 4 <= RATE_BITS ? 1 : 2;
+
+	memset(tail, 0, 2 * RATE_BYTES);
+	for (unsigned i = 0; i < bits / 8; i++)
+		tail[i] = msg[i];
+	if (bits % 8 != 0)
+		tail[bits / 8] = msg[bits / 8] & (unsigned char)(0xFF00 >> bits % 8);
+
+	set_bit(tail, bits + 1);
+	set_bit(tail, bits + 2);
+	set_bit(tail, blocks * RATE_BITS - 1);
+	return blocks;
+}
+
+int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits, unsigned char *digest)
+{
+	uint64_t lane[ZUD_LANES] = {0};
+	unsigned char tail[2 * RATE_BYTES];
+	unsigned blocks;
+
+	if (digest_len_bits != DIGEST_BITS)
+		return 1;
+
+	for (; msg_len_bits >= RATE_BITS; msg_len_bits -= RATE_BITS) {
+		absorb(lane, msg);
+		msg += RATE_BYTES;
+	}
+	blocks = pad(tail, msg, (unsigned)msg_len_bits);
+	for (unsigned i = 0; i < blocks; i++)
+		absorb(lane, tail + i * RATE_BYTES);
+
+	squeeze(lane, digest);
+	return 0;
+}
