@@ -1,0 +1,41 @@
+/* out.h: everything people and scripts see: messages and progress on stderr, results on stdout, NDJSON with --json. The only
+ * place that writes to the terminal; thread-safe; host text is escaped here; secrets never come here. */
+#ifndef FM_OUT_H
+#define FM_OUT_H
+
+#include "orchestrator/command.h"
+#include <stdint.h>
+
+/* Set once from the options before threads start; terminal = stderr is one (live progress line), else one line per event. */
+void fm_out_init(const struct fm_options *o);
+
+/* One event. NULL or 0 fields are left out. With --json one NDJSON object on stdout (seq, t, mono_ns, event, ...); else a line
+ * for people on stderr unless -q ("x86_1  measure  hash-31  24/48, 12 s left"). Text may come from a host: it is escaped. */
+struct fm_event {
+	const char *event; /* "connected", "stage", "cell", "bundle", "accepted", "rejected", "host_failed", "heartbeat", "finished" ... */
+	const char *system, *stage, *candidate, *cell, *klass, *reason, *text;
+	uint64_t done, total, eta_s;
+	bool has_eta;
+	bool quiet; /* only progress and --json, no line of its own */
+};
+void fm_out_event(const struct fm_event *e);
+
+/* A sentence for people (stderr, not with -q; with --json as event "note"). */
+void fm_say(const char *format, ...) FM_PRINTF(1, 2);
+/* The same, only with -v. */
+void fm_verbose(const char *format, ...) FM_PRINTF(1, 2);
+/* A line of results on stdout (never with --json; use fm_out_event there). */
+void fm_result(const char *format, ...) FM_PRINTF(1, 2);
+/* The error of this thread: "fleetmark: <system>: <stage>: <text>" and, if next is not NULL, "  next: <next>"; with --json as event
+ * "error". Shown with -q too. */
+void fm_out_error(int code, const char *system, const char *stage, const char *next);
+
+/* Campaign progress: what is done and how much time is left; redraws the live line at most ten times a second on a terminal, a
+ * heartbeat line every 30 s elsewhere. Ends with fm_out_progress_end. */
+void fm_out_progress(uint64_t done, uint64_t total, const char *what);
+void fm_out_progress_end(void);
+
+/* "1 min 20 s", "3.2 s", "2 d 4 h"; out has 32 bytes. */
+char *fm_duration(uint64_t ns, char out[32]);
+
+#endif
