@@ -4,8 +4,8 @@
 
 #include "protocol/buf.h"
 
-#define FM_FRAME_HEADER 12      /* type, 3 zero bytes, length and number as 32-bit big-endian */
-#define FM_FRAME_MAX (1u << 20) /* bytes of a payload */
+#define FM_FRAME_HEADER 12         /* type, 3 zero bytes, length and number as 32-bit big-endian */
+#define FM_FRAME_MAX    (1u << 20) /* bytes of a payload */
 
 enum fm_frame_type {
 	FM_FRAME_CALL = 'C',  /* controller -> agent: job text of kind call */
@@ -24,7 +24,8 @@ struct fm_frame {
 };
 
 /* Appends one encoded frame; *number is the sender's counter (starts at 0, is raised here). */
-FM_CHECK int fm_frame_put(struct fm_buf *out, uint32_t *number, enum fm_frame_type type, const void *payload, size_t len);
+FM_CHECK int fm_frame_put(struct fm_buf *out, uint32_t *number, enum fm_frame_type type,
+        const void *payload, size_t len);
 
 /* Decoder fed with arbitrary pieces. */
 struct fm_frame_reader {
@@ -36,8 +37,8 @@ void fm_frame_reader_init(struct fm_frame_reader *r);
 void fm_frame_reader_free(struct fm_frame_reader *r);
 FM_CHECK int fm_frame_feed(struct fm_frame_reader *r, const void *bytes, size_t len);
 
-/* 1: *out is the next frame; 0: more bytes are needed; negative FM_ERR_FRAME: unknown type, bad length or number: the
- * session is over. */
+/* 1: *out is the next frame; 0: more bytes are needed; negative FM_ERR_FRAME: unknown type, bad
+ * length or number: the session is over. */
 FM_CHECK int fm_frame_next(struct fm_frame_reader *r, struct fm_frame *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* manifest.h: MANIFEST.sha256 and SOURCES.sha256, sorted sha256sum lines; grammar and limits in FORMATS.md section 2. */
+/* manifest.h: MANIFEST.sha256 and SOURCES.sha256, sorted sha256sum lines; grammar and limits in
+ * FORMATS.md section 2. */
 #ifndef FM_MANIFEST_H
 #define FM_MANIFEST_H
 
@@ -26,21 +27,26 @@ struct fm_manifest {
 };
 void fm_manifest_free(struct fm_manifest *m);
 
-/* Parses text (need not be terminated) in full before anything else may look at it: grammar, order, no name twice (also
- * not when lower-cased), at least one line, at most max_files. FM_ERR_FORM with the line number, FM_ERR_SIZE. */
-FM_CHECK int fm_manifest_parse(const char *text, size_t len, size_t max_files, struct fm_manifest *out);
+/* Parses text (need not be terminated) in full before anything else may look at it: grammar, order,
+ * no name twice (also not when lower-cased), at least one line, at most max_files. FM_ERR_FORM with
+ * the line number, FM_ERR_SIZE. */
+FM_CHECK int fm_manifest_parse(
+        const char *text, size_t len, size_t max_files, struct fm_manifest *out);
 
-/* The lines for every plain file below dirfd, sorted. Leaves out the three manifest names at the top (and, for kind tree,
- * top-level incoming/ and rejected/). Anything that is neither plain file nor folder, and any name outside the path rule,
- * is FM_ERR_FORM before a byte is read. Digests of files are taken on up to `threads` threads (1: none extra). */
+/* The lines for every plain file below dirfd, sorted. Leaves out the three manifest names at the
+ * top (and, for kind tree, top-level incoming/ and rejected/). Anything that is neither plain file
+ * nor folder, and any name outside the path rule, is FM_ERR_FORM before a byte is read. Digests of
+ * files are taken on up to `threads` threads (1: none extra). */
 FM_CHECK int fm_manifest_make(int dirfd, enum fm_seal_kind kind, struct fm_buf *out);
 
-/* Every listed file is there with its digest and within the limits, and nothing else is there. All findings of kind
- * missing/digest/extra are given to report (may be NULL), the first one decides the code. */
+/* Every listed file is there with its digest and within the limits, and nothing else is there. All
+ * findings of kind missing/digest/extra are given to report (may be NULL), the first one decides
+ * the code. */
 typedef void fm_manifest_report(void *arg, const char *path, const char *what);
 FM_CHECK int fm_manifest_check(int dirfd, enum fm_seal_kind kind, const struct fm_manifest *m,
-	fm_manifest_report *report, void *arg);
+        fm_manifest_report *report, void *arg);
 
-const struct fm_manifest_entry *fm_manifest_find(const struct fm_manifest *m, const char *path); /* NULL if absent */
+const struct fm_manifest_entry *fm_manifest_find(
+        const struct fm_manifest *m, const char *path); /* NULL if absent */
 
 #endif

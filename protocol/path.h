@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FM_NAME_MAX 64  /* bytes of a system, candidate, instance or campaign name */
-#define FM_PART_MAX 200 /* bytes of one part of a path in a manifest */
-#define FM_PATH_MAX 400 /* bytes of such a path */
+#define FM_NAME_MAX  64  /* bytes of a system, candidate, instance or campaign name */
+#define FM_PART_MAX  200 /* bytes of one part of a path in a manifest */
+#define FM_PATH_MAX  400 /* bytes of such a path */
 #define FM_PARTS_MAX 12
 
 /* [A-Za-z0-9][A-Za-z0-9._-]*, 1 to 64 bytes. */
@@ -17,7 +17,8 @@ bool fm_name_ok(const char *name);
 /* The same with the error: FM_ERR_NAME, text "<what>: read '...', allowed are ...". */
 FM_CHECK int fm_name_check(const char *what, const char *name);
 
-/* 1 to 12 parts joined by '/', each [A-Za-z0-9_][A-Za-z0-9._+-]* of at most 200 bytes, at most 400 in all. */
+/* 1 to 12 parts joined by '/', each [A-Za-z0-9_][A-Za-z0-9._+-]* of at most 200 bytes, at most 400
+ * in all. */
 bool fm_path_ok(const char *path);
 
 /* 64 lower-case hex digits. */

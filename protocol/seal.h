@@ -1,4 +1,5 @@
-/* seal.h: sealed folders: plain files + MANIFEST.sha256 + MANIFEST.sha256.sig (FORMATS.md section 3). */
+/* seal.h: sealed folders: plain files + MANIFEST.sha256 + MANIFEST.sha256.sig (FORMATS.md section
+ * 3). */
 #ifndef FM_SEAL_H
 #define FM_SEAL_H
 
@@ -6,19 +7,22 @@
 #include "protocol/manifest.h"
 
 #define FM_MANIFEST_NAME "MANIFEST.sha256"
-#define FM_SIG_NAME "MANIFEST.sha256.sig"
-#define FM_TSR_NAME "MANIFEST.sha256.tsr"
+#define FM_SIG_NAME      "MANIFEST.sha256.sig"
+#define FM_TSR_NAME      "MANIFEST.sha256.tsr"
 
-/* Seals the folder: manifest, fsync, rename, signature the same way, fsync. A crash in between leaves an unsealed folder,
- * never a wrong one. hex (may be NULL) gets the digest of the manifest. */
+/* Seals the folder: manifest, fsync, rename, signature the same way, fsync. A crash in between
+ * leaves an unsealed folder, never a wrong one. hex (may be NULL) gets the digest of the manifest.
+ */
 FM_CHECK int fm_seal(int dirfd, enum fm_seal_kind kind, const struct fm_identity *id, char hex[65]);
 
-/* Signature first, then grammar, then every file. m may be NULL, else it gets the manifest (fm_manifest_free). */
-FM_CHECK int fm_seal_check(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub, char hex[65],
-	struct fm_manifest *m);
+/* Signature first, then grammar, then every file. m may be NULL, else it gets the manifest
+ * (fm_manifest_free). */
+FM_CHECK int fm_seal_check(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub,
+        char hex[65], struct fm_manifest *m);
 
-/* Only signature and grammar, no other file is opened: for folders whose files are fetched or checked by others. */
-FM_CHECK int fm_seal_check_manifest(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub, char hex[65],
-	struct fm_manifest *m);
+/* Only signature and grammar, no other file is opened: for folders whose files are fetched or
+ * checked by others. */
+FM_CHECK int fm_seal_check_manifest(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub,
+        char hex[65], struct fm_manifest *m);
 
 #endif
