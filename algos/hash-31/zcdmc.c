@@ -9,17 +9,18 @@
 #error "DIGEST_BITS must be 512, 768 or 1024"
 #endif
 
-#define DIGEST_LANES (DIGEST_BITS / 64)
+#define DIGEST_LANES   (DIGEST_BITS / 64)
 #define CAPACITY_LANES (DIGEST_LANES + 1)
-#define RATE_LANES (ZUD_LANES - CAPACITY_LANES)
-#define RATE_BYTES (8 * RATE_LANES)
-#define RATE_BITS (64 * RATE_LANES)
+#define RATE_LANES     (ZUD_LANES - CAPACITY_LANES)
+#define RATE_BYTES     (8 * RATE_LANES)
+#define RATE_BITS      (64 * RATE_LANES)
 
 /* Lanes and bytes: least significant byte first, on every host. */
 static inline uint64_t load64_le(const unsigned char *p)
 {
 	return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-	       (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+	       (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+	       (uint64_t)p[7] << 56;
 }
 
 static inline void store64_le(unsigned char *p, uint64_t v)
@@ -28,8 +29,8 @@ static inline void store64_le(unsigned char *p, uint64_t v)
 		p[i] = (unsigned char)(v >> 8 * i);
 }
 
-/* Absorbing: the block goes into the rate, and the capacity of before P is added again after it. The rate gets
- * no such feed-forward. */
+/* Absorbing: the block goes into the rate, and the capacity of before P is added again after it.
+ * The rate gets no such feed-forward. */
 static void absorb(uint64_t lane[ZUD_LANES], const unsigned char block[RATE_BYTES])
 {
 	uint64_t capacity[CAPACITY_LANES];
@@ -60,8 +61,9 @@ static inline void set_bit(unsigned char *string, unsigned bit)
 	string[bit / 8] |= (unsigned char)(0x80 >> bit % 8);
 }
 
-/* Suffix and padding: the last bits < RATE_BITS bits of the message, 0 1, then 1 0...0 1 up to the end of a block.
- * Returns how many blocks of tail that takes: the four bits that are always added may need a second one. */
+/* Suffix and padding: the last bits < RATE_BITS bits of the message, 0 1, then 1 0...0 1 up to the
+ * end of a block. Returns how many blocks of tail that takes: the four bits that are always added
+ * may need a second one. */
 static unsigned pad(unsigned char tail[2 * RATE_BYTES], const unsigned char *msg, unsigned bits)
 {
 	unsigned blocks = bits + 4 <= RATE_BITS ? 1 : 2;
@@ -78,7 +80,8 @@ static unsigned pad(unsigned char tail[2 * RATE_BYTES], const unsigned char *msg
 	return blocks;
 }
 
-int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits, unsigned char *digest)
+int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits,
+        unsigned char *digest)
 {
 	uint64_t lane[ZUD_LANES] = {0};
 	unsigned char tail[2 * RATE_BYTES];

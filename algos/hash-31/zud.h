@@ -12,8 +12,8 @@
 #error "ZUD_WIDTH must be 1280 or 1536"
 #endif
 
-/* P, all 12 rounds in place. Lane C*y + x of the array is A[y][x], with C columns in a plane. Hidden, so that
- * CryptHash stays the only name a library exports. */
+/* P, all 12 rounds in place. Lane C*y + x of the array is A[y][x], with C columns in a plane.
+ * Hidden, so that CryptHash stays the only name a library exports. */
 __attribute__((visibility("hidden"))) void zud_permute(uint64_t lane[ZUD_LANES]);
 
 #endif

@@ -5,8 +5,10 @@
 /* Where a plane starts in the lane array. */
 enum { PLANE0 = 0, PLANE1 = 8, PLANE2 = 16 };
 
-/* rho for one column: its three lanes go to the column and rotation of their plane; plane 2 is not rotated. */
-static inline void rho_column(uint64_t out[ZUD_LANES], unsigned x, uint64_t a0, uint64_t a1, uint64_t a2)
+/* rho for one column: its three lanes go to the column and rotation of their plane; plane 2 is not
+ * rotated. */
+static inline void rho_column(
+        uint64_t out[ZUD_LANES], unsigned x, uint64_t a0, uint64_t a1, uint64_t a2)
 {
 	out[PLANE0 + x] = a0;
 	out[PLANE1 + (x + 3) % 8] = rotl(a1, 3);
@@ -28,7 +30,8 @@ static inline uint64_t parity(const uint64_t in[ZUD_LANES], unsigned x)
 }
 
 /* theta, then rho, for column x of in; p is the parity of the column before it. */
-static inline void theta_rho(uint64_t out[ZUD_LANES], const uint64_t in[ZUD_LANES], unsigned x, uint64_t p)
+static inline void theta_rho(
+        uint64_t out[ZUD_LANES], const uint64_t in[ZUD_LANES], unsigned x, uint64_t p)
 {
 	uint64_t e = rotl(p, 20) ^ rotl(p, 56);
 

@@ -1,4 +1,5 @@
-/* What the rounds of both ZuD widths have in common: constants, rotation and the chi of one lane. */
+/* What the rounds of both ZuD widths have in common: constants, rotation and the chi of one lane.
+ */
 #ifndef ZUD_ROUND_H
 #define ZUD_ROUND_H
 
@@ -6,11 +7,10 @@
 
 #define ZUD_ROUNDS 12
 
-/* RC[t] of iota, the same for both widths. This is the order the KAT digests confirm; the submission's PDF
- * prints six of the twelve in other places. */
+/* RC[t] of iota, the same for both widths. This is the order the KAT digests confirm; the
+ * submission's PDF prints six of the twelve in other places. */
 static const uint64_t ZUD_RC[ZUD_ROUNDS] = {
-	0x058, 0x038, 0x3C0, 0x0D0, 0x120, 0x014, 0x060, 0x02C, 0x380, 0x0F0, 0x1A0, 0x012,
-};
+        0x058, 0x038, 0x3C0, 0x0D0, 0x120, 0x014, 0x060, 0x02C, 0x380, 0x0F0, 0x1A0, 0x012};
 
 /* v rotated left by n, 0 < n < 64. */
 static inline uint64_t rotl(uint64_t v, unsigned n)

@@ -4,8 +4,9 @@
  *     k2 = F(h1)                        h3 = H(h2 || k2)
  *     k3 = F(h2)       k4 = F(h3)       h4 = H(k3 || h3 || k4)
  *
- * M is the message as a bit string, || joins bit strings, H is SM3, F is HMAC-SM3 with a fixed key and T stands for
- * the digest length. The digest is h1 || h2, then h3 for 768 bits and h4 for 1024. */
+ * M is the message as a bit string, || joins bit strings, H is SM3, F is HMAC-SM3 with a fixed key
+ * and T stands for the digest length. The digest is h1 || h2, then h3 for 768 bits and h4 for 1024.
+ */
 #include <string.h>
 
 #include "CryptHash_AlgorithmInstance.h"
@@ -26,12 +27,14 @@ static const unsigned char T[2] = {TAG, 0x00};
 enum { T_BITS = 16 };
 
 /* The key of F: H("3.14159265358979") || H("2.71828182845904"), both in ASCII. */
+/* clang-format off */
 static const unsigned char KEY[SM3_BLOCK_BYTES] = {
 	0x53, 0x07, 0xF6, 0xD5, 0xEB, 0x6A, 0x3C, 0xED, 0x3D, 0x24, 0xC5, 0x3C, 0xC9, 0xC8, 0x2C, 0xCE,
 	0x2F, 0x89, 0x36, 0x39, 0x70, 0x23, 0xF0, 0x69, 0x5C, 0x26, 0xC8, 0x0C, 0x1A, 0xB1, 0x82, 0xA7,
 	0x1D, 0xB0, 0x2B, 0xA9, 0x2F, 0x54, 0x40, 0x18, 0x11, 0x5A, 0x96, 0xE7, 0x19, 0x66, 0x2C, 0xA3,
 	0x2B, 0x7C, 0x7E, 0xFC, 0x0A, 0x6D, 0x24, 0x82, 0x15, 0x07, 0x66, 0xBA, 0x6F, 0x65, 0x5B, 0x8E,
 };
+/* clang-format on */
 
 /* A bit string that is joined to others. */
 struct piece {
@@ -81,11 +84,13 @@ static void keyed(unsigned char out[SM3_BYTES], const struct piece *piece, unsig
 	sm3_end(&s, out);
 }
 
-int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits, unsigned char *digest)
+int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits,
+        unsigned char *digest)
 {
 	unsigned char k[4][SM3_BYTES], h[4][SM3_BYTES];
 	const struct piece m = {msg, msg_len_bits}, t = {T, T_BITS};
-	const struct piece k1 = {k[0], SM3_BITS}, k2 = {k[1], SM3_BITS}, k3 = {k[2], SM3_BITS}, k4 = {k[3], SM3_BITS};
+	const struct piece k1 = {k[0], SM3_BITS}, k2 = {k[1], SM3_BITS}, k3 = {k[2], SM3_BITS},
+	                   k4 = {k[3], SM3_BITS};
 	const struct piece h1 = {h[0], SM3_BITS}, h2 = {h[1], SM3_BITS}, h3 = {h[2], SM3_BITS};
 
 	if (digest_len_bits != DIGEST_BITS)

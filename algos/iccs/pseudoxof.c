@@ -1,28 +1,30 @@
-/* The ICCS helper pseudoXOF: H(M || ct) for ct = 1, 2, 3, ... as 32 bits, big-endian, joined and cut to the wanted
- * length; H is SM3 and M the message as a bit string. This is the key derivation of SM2 (GB/T 32918.4). The counter
- * follows the last message bit directly. The message is hashed anew for every counter, as the ICCS helper does: the
- * time is the baseline that pages show other hashes against, so it must not be saved here. */
+/* The ICCS helper pseudoXOF: H(M || ct) for ct = 1, 2, 3, ... as 32 bits, big-endian, joined and
+ * cut to the wanted length; H is SM3 and M the message as a bit string. This is the key derivation
+ * of SM2 (GB/T 32918.4). The counter follows the last message bit directly. The message is hashed
+ * anew for every counter, as the ICCS helper does: the time is the baseline that pages show other
+ * hashes against, so it must not be saved here. */
 #include <string.h>
 
 #include "CryptHash_AlgorithmInstance.h"
 #include "sm3.h"
 
 /* Block number ct of the output. */
-static void output_block(unsigned char out[SM3_BYTES], const unsigned char *msg, unsigned long long msg_len_bits,
-			 uint32_t ct)
+static void output_block(unsigned char out[SM3_BYTES], const unsigned char *msg,
+        unsigned long long msg_len_bits, uint32_t ct)
 {
-	const unsigned char counter[4] = {
-		(unsigned char)(ct >> 24), (unsigned char)(ct >> 16), (unsigned char)(ct >> 8), (unsigned char)ct,
-	};
+	unsigned char counter[4];
 	struct sm3 s;
 
+	for (unsigned i = 0; i < 4; i++)
+		counter[i] = (unsigned char)(ct >> (24 - 8 * i));
 	sm3_init(&s);
 	sm3_put(&s, msg, msg_len_bits);
 	sm3_put(&s, counter, 8 * sizeof counter);
 	sm3_end(&s, out);
 }
 
-int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits, unsigned char *digest)
+int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits,
+        unsigned char *digest)
 {
 	unsigned char last[SM3_BYTES];
 	uint32_t ct = 1;

@@ -1,5 +1,6 @@
-/* SM3 (GB/T 32905) over bit strings. Message lengths are counted in 64 bits, as the standard has them, so this is
- * SM3 for long messages too, where the ICCS helper loses bits of the length (2^32 bits and more). */
+/* SM3 (GB/T 32905) over bit strings. Message lengths are counted in 64 bits, as the standard has
+ * them, so this is SM3 for long messages too, where the ICCS helper loses bits of the length (2^32
+ * bits and more). */
 #include "sm3.h"
 
 #include <string.h>
@@ -50,7 +51,8 @@ static void expand(uint32_t w[68], const unsigned char block[SM3_BLOCK_BYTES])
 	for (unsigned j = 0; j < 16; j++)
 		w[j] = load32_be(block + 4 * j);
 	for (unsigned j = 16; j < 68; j++)
-		w[j] = p1(w[j - 16] ^ w[j - 9] ^ rotl(w[j - 3], 15)) ^ rotl(w[j - 13], 7) ^ w[j - 6];
+		w[j] = p1(w[j - 16] ^ w[j - 9] ^ rotl(w[j - 3], 15)) ^ rotl(w[j - 13], 7) ^
+		       w[j - 6];
 }
 
 /* The compression function CF: one block into the chaining value. */
@@ -88,16 +90,15 @@ static void compress(uint32_t v[8], const unsigned char block[SM3_BLOCK_BYTES])
 
 void sm3_init(struct sm3 *s)
 {
-	static const uint32_t IV[8] = {
-		0x7380166F, 0x4914B2B9, 0x172442D7, 0xDA8A0600, 0xA96F30BC, 0x163138AA, 0xE38DEE4D, 0xB0FB0E4E,
-	};
+	static const uint32_t IV[8] = {0x7380166F, 0x4914B2B9, 0x172442D7, 0xDA8A0600, 0xA96F30BC,
+	        0x163138AA, 0xE38DEE4D, 0xB0FB0E4E};
 
 	memcpy(s->v, IV, sizeof s->v);
 	s->bits = 0;
 }
 
-/* Appends the first n <= 8 bits of byte; its other bits must be 0. Every byte of the block is first touched by the
- * piece that begins it, so it need not be cleared in between. */
+/* Appends the first n <= 8 bits of byte; its other bits must be 0. Every byte of the block is first
+ * touched by the piece that begins it, so it need not be cleared in between. */
 static void put_bits(struct sm3 *s, unsigned char byte, unsigned n)
 {
 	unsigned at = (unsigned)(s->bits % BLOCK_BITS);

@@ -9,7 +9,8 @@ enum { SM3_BYTES = 32, SM3_BITS = 8 * SM3_BYTES, SM3_BLOCK_BYTES = 64 };
 struct sm3 {
 	uint32_t v[8];                        /* chaining value A..H */
 	uint64_t bits;                        /* length so far */
-	unsigned char block[SM3_BLOCK_BYTES]; /* its last bits % 512 bits, the unused ones of the last byte 0 */
+	unsigned char block[SM3_BLOCK_BYTES]; /* its last bits % 512 bits, the unused ones of the
+	                                         last byte 0 */
 };
 
 /* The functions are hidden: CryptHash stays the only name a library exports. */
@@ -17,7 +18,8 @@ struct sm3 {
 
 void sm3_init(struct sm3 *s);
 
-/* Appends the first bits bits of data, most significant bit first, right behind the last bit so far. */
+/* Appends the first bits bits of data, most significant bit first, right behind the last bit so
+ * far. */
 void sm3_put(struct sm3 *s, const unsigned char *data, unsigned long long bits);
 
 /* Pads and writes the digest; s needs sm3_init before it is used again. */

@@ -2,7 +2,8 @@
 #include "CryptHash_AlgorithmInstance.h"
 #include "sm3.h"
 
-int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits, unsigned char *digest)
+int CryptHash(int digest_len_bits, const unsigned char *msg, unsigned long long msg_len_bits,
+        unsigned char *digest)
 {
 	struct sm3 s;
 
