@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What a command returns when it has already told its errors; the exit status is in *status then. */
+#define FM_REPORTED 1
+
 /* The command line after parsing. Strings point into argv or the environment and live as long as the program. */
 struct fm_options {
 	const char *inventory;  /* -i, $FLEETMARK_INVENTORY, ./fleetmark.ini; NULL if none of them */
@@ -24,6 +27,7 @@ struct fm_options {
 	const char *anchor;     /* verify --key FILE: the controller's public line; default: $FLEETMARK_HOME/controller.pub */
 	const char *trust;      /* verify --trust DIR: a newer trust folder */
 	const char *fingerprint;/* enrol --fingerprint SHA256:... */
+	const char *name;       /* campaign: operand NAME, else the campaign file's; NULL: <inventory's stem>-<profile> */
 	int jobs;               /* -j; 0: default */
 	int verbose;            /* -v counted */
 	bool json, quiet, dry_run, yes, strict, check;
