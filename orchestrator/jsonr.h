@@ -19,6 +19,7 @@ const struct fm_json_node *fm_json_root(const struct fm_json *d);
 FM_CHECK int fm_json_str(const struct fm_json_node *o, const char *key, const char **out);
 FM_CHECK int fm_json_int(const struct fm_json_node *o, const char *key, int64_t *out);
 FM_CHECK int fm_json_double(const struct fm_json_node *o, const char *key, double *out); /* foreign */
+FM_CHECK int fm_json_bool(const struct fm_json_node *o, const char *key, bool *out); /* foreign: true or false */
 FM_CHECK int fm_json_object(const struct fm_json_node *o, const char *key, const struct fm_json_node **out);
 FM_CHECK int fm_json_array(const struct fm_json_node *o, const char *key, const struct fm_json_node **out);
 bool fm_json_has(const struct fm_json_node *o, const char *key);
