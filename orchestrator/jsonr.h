@@ -25,6 +25,10 @@ FM_CHECK int fm_json_array(const struct fm_json_node *o, const char *key, const 
 bool fm_json_has(const struct fm_json_node *o, const char *key);
 bool fm_json_is_null(const struct fm_json_node *o, const char *key); /* foreign; absent counts as null */
 
+/* FM_ERR_FORM "<what>: <place of the node>: <why>", for checks of values that callers make. */
+FM_CHECK int fm_json_fail(const struct fm_json_node *n, const char *why);
+bool fm_json_is_object(const struct fm_json_node *n);
+
 /* Only these keys (space separated) may stand in the object: FM_ERR_FORM naming the unknown one. */
 FM_CHECK int fm_json_only(const struct fm_json_node *o, const char *keys);
 
