@@ -11,6 +11,9 @@ struct fm_home {
 	struct fm_identity *id; /* NULL until fm_home_key */
 };
 
+/* Path of a file in the home folder, without opening or making anything; the caller frees, NULL without memory. */
+char *fm_home_path(const char *name);
+
 /* Opens the folder, making it (0700) if it is not there. */
 FM_CHECK int fm_home_open(struct fm_home *h);
 void fm_home_close(struct fm_home *h);

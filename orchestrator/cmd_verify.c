@@ -1,0 +1,137 @@
+/* cmd_verify.c: `fleetmark verify TREE`: offline, any tree; one line per finding, exit 4 if there
+ * is one. */
+#include "orchestrator/command.h"
+#include "orchestrator/out.h"
+#include "orchestrator/report.h"
+#include "orchestrator/tree.h"
+#include "protocol/fs.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANCHOR_MAX 1024
+
+static void print_finding(void *arg, int code, const char *where, const char *text)
+{
+	size_t *findings = arg;
+	char shown_where[FM_PATH_MAX * 2], shown[1200];
+	struct fm_event e = {.event = "finding",
+	        .klass = fm_error_class(code),
+	        .reason = fm_error_reason(code),
+	        .quiet = true};
+
+	++*findings;
+	(void)fm_escape(where, strlen(where), shown_where, sizeof shown_where);
+	(void)fm_escape(text, strlen(text), shown, sizeof shown);
+	fm_result("FAIL: %s: %s: %s", fm_error_reason(code), shown_where, shown);
+	e.cell = where;
+	e.text = text;
+	fm_out_event(&e);
+}
+
+/* The controller's public line: --key FILE, else controller.pub in $FLEETMARK_HOME, which is not
+ * made here. */
+static int read_anchor(const struct fm_options *o, struct fm_public *out)
+{
+	struct fm_buf text = FM_BUF_INIT(ANCHOR_MAX);
+	char *path = NULL;
+	int rc = FM_ERR_MEMORY;
+
+	if ((path = o->anchor != NULL ? fm_strdup(o->anchor) : fm_home_path("controller.pub")) ==
+	        NULL)
+		goto out;
+	if ((rc = fm_fs_read(AT_FDCWD, path, ANCHOR_MAX, &text)) != FM_OK) {
+		rc = fm_fail(FM_ERR_USAGE,
+		        "%s cannot be read; give the controller's public line, obtained apart from "
+		        "the tree, with --key FILE",
+		        path);
+		goto out;
+	}
+	/* one line; a comment behind the key, as ssh-keygen writes it, is not looked at */
+	text.data[strcspn(text.data, "\r\n")] = '\0';
+	if (strlen(text.data) > FM_PUBLIC_LINE && text.data[FM_PUBLIC_LINE] == ' ')
+		text.data[FM_PUBLIC_LINE] = '\0';
+	if ((rc = fm_public_parse(text.data, out)) != FM_OK)
+		rc = fm_fail(FM_ERR_USAGE, "%s: no line 'ssh-ed25519 ...'", path);
+out:
+	free(path);
+	fm_buf_free(&text);
+	return rc;
+}
+
+static void print_summary(const struct fm_verify_counts *c, const struct fm_public *anchor)
+{
+	char fingerprint[FM_FINGERPRINT];
+
+	fm_public_fingerprint(anchor, fingerprint);
+	fm_result(
+	        "PASS %s %s%s", c->campaign, c->sha256, c->publish ? "" : " (not for publication)");
+	fm_result("  %zu files, %zu bundles; cells: %zu accepted, %zu failed, %zu missing, %zu "
+	          "rejected",
+	        c->files, c->bundles, c->cells_accepted, c->cells_failed, c->cells_missing,
+	        c->cells_rejected);
+	fm_result("  signed by controller %s", fingerprint);
+}
+
+static void event_summary(const struct fm_verify_counts *c, int code)
+{
+	struct fm_event e = {.event = "verified",
+	        .text = c->sha256,
+	        .done = c->cells_accepted,
+	        .quiet = true,
+	        .total =
+	                c->cells_accepted + c->cells_failed + c->cells_missing + c->cells_rejected};
+
+	if (code != FM_OK) {
+		e.klass = fm_error_class(code);
+		e.reason = fm_error_reason(code);
+	}
+	fm_out_event(&e);
+}
+
+static int verify_tree(
+        int dirfd, const struct fm_options *o, const struct fm_public *anchor, int newer)
+{
+	struct fm_verify_counts counts;
+	size_t findings = 0;
+	int rc = fm_tree_verify(dirfd, anchor, newer, print_finding, &findings, &counts);
+
+	/* data/ and pages follow from the samples: only a good tree's are worth computing again */
+	if (rc == FM_OK && (rc = fm_report_tree(dirfd, o->base, true)) != FM_OK)
+		print_finding(&findings, rc, "derived files", fm_error_text());
+	if (rc == FM_OK)
+		print_summary(&counts, anchor);
+	event_summary(&counts, rc);
+	return rc == FM_OK ? FM_OK
+	                   : fm_fail(FM_ERR_SIGNATURE, "%zu finding%s", findings,
+	                             findings == 1 ? "" : "s");
+}
+
+int fm_cmd_verify(const struct fm_options *o, int *status)
+{
+	struct fm_public anchor;
+	int rc, dirfd = -1, newer = -1;
+
+	if (o->argc != 1) {
+		rc = fm_fail(FM_ERR_USAGE,
+		        "verify takes one tree, for example: fleetmark verify results/NAME");
+		goto out;
+	}
+	if ((rc = read_anchor(o, &anchor)) != FM_OK)
+		goto out;
+	if ((rc = fm_fs_dir(AT_FDCWD, o->argv[0], &dirfd)) != FM_OK ||
+	        (o->trust != NULL && (rc = fm_fs_dir(AT_FDCWD, o->trust, &newer)) != FM_OK)) {
+		rc = fm_wrap(FM_ERR_USAGE, "verify");
+		goto out;
+	}
+	rc = verify_tree(dirfd, o, &anchor, newer);
+out:
+	if (dirfd >= 0)
+		(void)close(dirfd);
+	if (newer >= 0)
+		(void)close(newer);
+	*status = fm_error_status(rc);
+	return rc;
+}
