@@ -15,6 +15,8 @@ struct fm_ini_entry {
 
 /* Reads the whole file in order. FM_ERR_CONFIG "<file>:<line>: ...". Free with fm_ini_free. */
 FM_CHECK int fm_ini_load(const char *path, struct fm_ini **out);
+/* The same from memory; path is only for messages. */
+FM_CHECK int fm_ini_parse(const char *path, const char *bytes, size_t len, struct fm_ini **out);
 void fm_ini_free(struct fm_ini *ini);
 const char *fm_ini_path(const struct fm_ini *ini);
 size_t fm_ini_count(const struct fm_ini *ini);
@@ -22,6 +24,9 @@ const struct fm_ini_entry *fm_ini_at(const struct fm_ini *ini, size_t index);
 
 /* FM_ERR_CONFIG for this entry: "<file>:<line>: <text>". */
 int fm_ini_fail(const struct fm_ini *ini, const struct fm_ini_entry *e, const char *format, ...) FM_PRINTF(3, 4);
+
+/* FM_ERR_CONFIG "unknown key 'adress' in [x86_1]; allowed: ...". */
+int fm_ini_unknown(const struct fm_ini *ini, const struct fm_ini_entry *e, const char *allowed);
 
 /* Values. Words are split at spaces and tabs; *words is one allocation (pointers and text), freed with free. */
 FM_CHECK int fm_ini_int(const struct fm_ini *ini, const struct fm_ini_entry *e, int64_t min, int64_t max, int64_t *out);
