@@ -8,7 +8,7 @@
 
 struct fm_session;
 
-/* What the host says of itself (reply to `facts`, FORMATS.md section 7). */
+/* What the host says of itself (reply to `facts`, FORMATS.md section 7); "none" has become "". */
 struct fm_facts {
 	char agent_source[65], agent_sha256[65], worker_sha256[65], machine[65], boot[65];
 	char arch[16], emulator[32], key[FM_PUBLIC_LINE + 1], controller[FM_PUBLIC_LINE + 1];
@@ -16,6 +16,11 @@ struct fm_facts {
 	int64_t memory_kib, logical_cpus, virtual_machine, cpu_last, free_kib;
 	char missing[8][64];
 	size_t missing_count;
+};
+
+/* What the line carried (for status and the cost of an unchanged push). */
+struct fm_session_traffic {
+	uint64_t sent, received; /* bytes of frames */
 };
 
 /* Where the agent's source lies and what it is called: made once per command by fm_agent_source. */
@@ -56,5 +61,15 @@ FM_CHECK int fm_session_stream_end(struct fm_session *s, struct fm_text *reply, 
 struct fm_line;
 typedef int fm_session_each(void *arg, const struct fm_line *line);
 FM_CHECK int fm_session_follow(struct fm_session *s, const char *campaign, uint64_t *offset, fm_session_each *each, void *arg, char state[16]);
+
+/* The text of a call with this verb is begun in b; the caller puts keys and ends it with fm_text_end. */
+FM_CHECK int fm_call_begin(struct fm_buf *b, const char *verb);
+
+/* Tells the job of this campaign to end, whatever the session was doing: on a channel of its own, not ended by wake. *state as the agent
+ * tells it. Afterwards the session can only be closed. */
+FM_CHECK int fm_session_cancel(struct fm_session *s, const char *campaign, char state[16], int timeout_s);
+
+const struct fm_system *fm_session_system(const struct fm_session *s);
+struct fm_session_traffic fm_session_traffic(const struct fm_session *s);
 
 #endif
