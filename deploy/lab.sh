@@ -79,7 +79,7 @@ check() {   # one line for each thing that is missing
 }
 
 deps() {
-    pkg_install openssh-client iproute2 util-linux procps openssl tar gcc libc6-dev make libsodium-dev
+    pkg_install "${PKG_LAB[@]}"
     case ${1:-} in arm) arm_deps;; vm) vm_deps;; esac
 }
 
@@ -205,7 +205,8 @@ host_boot() {
     local i=$1 D=$LAB/h$1
     setsid nsenter --net="/run/netns/$(ns_of "$i")" unshare --mount --pid --uts --ipc --fork --kill-child \
         env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LAB="$LAB" \
-        LAB_DISK_MB="$DISK_MB" LAB_HIDE="$(hidden)" LAB_NATIVE="$CACHE/native" bash "$HERE/lab_host.sh" "$i" </dev/null >"$D/init.log" 2>&1 &
+        LAB_DISK_MB="$DISK_MB" LAB_HIDE="$(hidden)" LAB_NATIVE="$CACHE/native" \
+        LAB_CC1IDENT="$CACHE/cc1ident" bash "$HERE/lab_host.sh" "$i" </dev/null >"$D/init.log" 2>&1 &
     echo $! > "$D/unshare.pid"
 }
 
@@ -359,7 +360,7 @@ pids) host_pids "$2";;
 check) check;;
 deps) deps "${2:-}";;
 down) down;;
-clean) down; rm -rf --one-file-system "$CACHE"/{native,native.packages,native.dl,qemu,qemu.new,qemu.new.dl,arm64,arm64.apt,vm}; rmdir "$CACHE" 2>/dev/null || true;;
+clean) down; rm -rf --one-file-system "$CACHE"/{native,native.packages,native.dl,qemu,qemu.new,qemu.new.dl,cc1ident,arm64,arm64.apt,vm}; rmdir "$CACHE" 2>/dev/null || true;;
 -h | --help | help) usage;;
 *) usage >&2; exit 2;;
 esac

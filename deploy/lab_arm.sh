@@ -7,9 +7,10 @@
 
 arm_deps() {
     [ "$(uname -m)" = x86_64 ] || die "AArch64 hosts need an x86-64 machine here; on AArch64 use plain hosts"
-    pkg_install gcc-aarch64-linux-gnu
+    pkg_install "${PKG_LAB_ARM[@]}"
     cache_lock
     [ -x "$CACHE/qemu/aarch64-binfmt-P" ] || fetch_qemu
+    [ "$CACHE/cc1ident" -nt "$HERE/cc1ident.c" ] || gcc -O2 -static -o "$CACHE/cc1ident" "$HERE/cc1ident.c"
     "$HERE/lab_rootfs.sh" "$CACHE/arm64"
     cache_unlock
 }

@@ -3,7 +3,7 @@
 #
 # Started by lab.sh in fresh mount, pid, uts and ipc namespaces; the LAB_* variables are set by it. Not to be run by hand.
 set -euo pipefail
-: "${LAB:?started by lab.sh}" "${LAB_DISK_MB:?}" "${LAB_HIDE?}" "${LAB_NATIVE?}"
+: "${LAB:?started by lab.sh}" "${LAB_DISK_MB:?}" "${LAB_HIDE?}" "${LAB_NATIVE?}" "${LAB_CC1IDENT?}"
 
 system_mounts() {   # R: proc, sys, dev and the other file systems that every host has of its own
     local R=$1 n
@@ -90,22 +90,40 @@ arm_cpuinfo() {   # R: qemu-user shows the real machine's processor; a host must
     mount --bind "$1/run/cpuinfo" "$1/proc/cpuinfo"
 }
 
-arm_compiler() {   # R: this machine's cross compiler, a native program, in the place of the emulated one of the same version
-    local R=$1 d v n from
+name_of() { "$@" --version | sed -n '1s/^[^(]*/GCC: /p'; }     # what that compiler writes into its objects
+
+# This machine's cross compiler, a native program, takes the place of the emulated one of the same version: NAME lies in
+# lib or libexec, on both sides. Where the two are different builds, cc1ident gives the objects the emulated one's name.
+arm_tool() {   # R VERSION NAME OURS THEIRS
+    local R=$1 d from to
+    for d in lib libexec; do
+        from=/usr/$d/gcc-cross/aarch64-linux-gnu/$2/$3 to=$R/usr/$d/gcc/aarch64-linux-gnu/$2/$3
+        [ -e "$from" ] && [ -e "$to" ] || continue
+        if [ "$4" != "$5" ]; then
+            printf '%s\n' "$4" "$5" > "$to.ident"
+            : > "$to.cross"
+            mount --bind "$from" "$to.cross"
+            from=$LAB_CC1IDENT
+        fi
+        mount --bind "$from" "$to"
+        return 0
+    done
+    echo "no cross compiler of version $2 here (gcc-aarch64-linux-gnu): $3" >&2
+    return 1
+}
+
+arm_compiler() {   # R
+    local R=$1 d v n ours theirs
     for d in "$R"/usr/lib/gcc/aarch64-linux-gnu/*; do v=${d##*/}; done
+    ours=$(name_of aarch64-linux-gnu-gcc)
+    theirs=$(name_of chroot "$R" /usr/bin/gcc)
     mkdir -p "$R/lib64" "$R/usr/lib/x86_64-linux-gnu" "$R/usr/lib/gcc-cross"
     ln -sfn ../gcc/aarch64-linux-gnu "$R/usr/lib/gcc-cross/aarch64-linux-gnu"
     cp -L /lib64/ld-linux-x86-64.so.2 "$R/lib64/"
     mount --bind /usr/lib/x86_64-linux-gnu "$R/usr/lib/x86_64-linux-gnu"
-    for d in lib libexec; do                 # gcc 13 moved its programs to libexec
-        for n in cc1 collect2 lto-wrapper lto1 liblto_plugin.so; do
-            from=/usr/$d/gcc-cross/aarch64-linux-gnu/$v/$n
-            [ ! -e "$from" ] || [ ! -e "$R/usr/$d/gcc/aarch64-linux-gnu/$v/$n" ] || mount --bind "$from" "$R/usr/$d/gcc/aarch64-linux-gnu/$v/$n"
-        done
-    done
+    for n in cc1 lto1; do arm_tool "$R" "$v" $n "$ours" "$theirs"; done
+    for n in collect2 lto-wrapper liblto_plugin.so; do arm_tool "$R" "$v" $n '' ''; done
     for n in as ld.bfd; do mount --bind "/usr/bin/aarch64-linux-gnu-$n" "$R/usr/bin/aarch64-linux-gnu-$n"; done
-    [ "$(stat -c %i "$R"/usr/lib*/gcc/aarch64-linux-gnu/"$v"/cc1)" = "$(stat -c %i /usr/lib*/gcc-cross/aarch64-linux-gnu/"$v"/cc1)" ] ||
-        { echo "no cross compiler of version $v here (gcc-aarch64-linux-gnu)" >&2; exit 1; }
 }
 
 make_root() {   # R I: an overlay of the root file system the host starts from, and of what is mounted into it

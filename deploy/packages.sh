@@ -5,6 +5,16 @@
 # folder of ours) and pkg_install (the machine has it afterwards; no service starts). A server that only test hosts need
 # is fetched, never installed: the machine gets no sshd, no host key and no user from us.
 
+# What each part needs, by the names that Debian 12, Debian 13 and Ubuntu 24.04 share
+# shellcheck disable=SC2034   # used by those that source this
+{
+PKG_BUILD=(gcc libc6-dev make cmake pkgconf libssh-dev libcurl4-openssl-dev libcjson-dev libsodium-dev libinih-dev libarchive-dev openssh-client)
+PKG_VERIFY=(jq openssl openssh-client)
+PKG_LAB=(openssh-client iproute2 util-linux procps openssl tar gcc libc6-dev make libsodium-dev)
+PKG_LAB_ARM=(gcc-aarch64-linux-gnu)
+PKG_TEST=(libcmocka-dev clang libclang-rt-dev clang-format shellcheck git)
+}
+
 PKG_APT=(-qq -y -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 -o APT::Install-Recommends=false)
 PKG_POLICY=/usr/sbin/policy-rc.d
 PKG_MARK='# fleetmark: only while packages are being installed'
@@ -44,6 +54,12 @@ pkg_install() (
     pkg_apt install "${need[@]}" 9<&- || { echo "packages: apt-get could not install: ${need[*]}" >&2; exit 1; }
 )
 
+pkg_preload() {   # PACKAGE...: downloads what pkg_install would install, so that the two can be timed apart
+    local need
+    mapfile -t need < <(pkg_missing "$@")
+    [ ${#need[@]} = 0 ] || pkg_apt --download-only install "${need[@]}"
+}
+
 # The files of DEB... below FOLDER, without documentation. /bin, /lib and so on stay links into /usr where the machine has
 # it so, because a folder there would hide the link when this is laid over a root.
 pkg_unpack() {   # FOLDER DEB...
@@ -53,7 +69,7 @@ pkg_unpack() {   # FOLDER DEB...
     done
     for deb; do
         dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$out" --keep-directory-symlink --exclude='./usr/share/doc/*' \
-            --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' --exclude='./usr/share/info/*' -f -
+            --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' --exclude='./usr/share/info/*' -f - || return 1
     done
 }
 
@@ -65,6 +81,6 @@ pkg_fetch() {   # FOLDER PACKAGE...
     mkdir -p "$out" "$dl/partial"
     pkg_apt --download-only -o Dir::Cache::archives="$dl" -o Debug::NoLocking=1 -o APT::Sandbox::User=root install "$@" ||
         { echo "packages: apt-get could not download: $*" >&2; return 1; }
-    pkg_unpack "$out" "$dl"/*.deb
+    pkg_unpack "$out" "$dl"/*.deb || { echo "packages: could not unpack: $*" >&2; return 1; }
     rm -rf --one-file-system "$dl"
 }
