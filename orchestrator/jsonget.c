@@ -153,6 +153,17 @@ int fm_json_int(const struct fm_json_node *o, const char *key, int64_t *out)
 	return FM_OK;
 }
 
+int fm_json_bool(const struct fm_json_node *o, const char *key, bool *out)
+{
+	const struct fm_json_node *n = find(o, key);
+
+	*out = false;
+	if (n == NULL || n->kind != FM_JSON_BOOL)
+		return fail_at(o, key, n == NULL ? "missing" : "must be true or false");
+	*out = n->number != 0;
+	return FM_OK;
+}
+
 int fm_json_object(const struct fm_json_node *o, const char *key, const struct fm_json_node **out)
 {
 	*out = find(o, key);
