@@ -43,7 +43,7 @@ static const struct fm_json_node *adopt(
 		                                 : FM_JSON_BOOL;
 		n->key = item->string;
 		n->text = n->kind == FM_JSON_STRING ? item->valuestring : NULL;
-		n->number = n->kind == FM_JSON_NUMBER ? item->valuedouble : 0;
+		n->number = n->kind == FM_JSON_NUMBER ? item->valuedouble : cJSON_IsTrue(item);
 		n->child = adopt(d, item->child, n);
 		if (last != NULL)
 			last->next = n;
