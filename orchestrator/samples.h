@@ -12,21 +12,42 @@
 #define FM_SAMPLES_FILE_MAX  (64u << 20) /* bytes of one file, the bundle's limit */
 
 /* Columns of env/<stem>.process.tsv, in order. */
-#define FM_PROC_COLUMNS_(X)                                                                        \
-	X(PROCESS, process)                                                                        \
-	X(ATTEMPT, attempt) X(ROUND, round) X(STATE, state) X(REPLACED_BY, replaced_by) X(         \
-	        REASON, reason) X(CPU, cpu) X(STARTED_NS, started_ns) X(WALL_NS,                   \
-	        wall_ns) X(WINDOWS, windows) X(FIRST_CALL_NS, first_call_ns) X(READ_PAIR_MILLI,    \
-	        read_pair_milli) X(FRAME_MILLI, frame_milli) X(TRUTH_PERMILLE, truth_permille)     \
-	        X(TIME_ENABLED_NS, time_enabled_ns) X(TIME_RUNNING_NS, time_running_ns) X(         \
-	                RUN_DELAY_NS, run_delay_ns) X(NVCSW, nvcsw) X(NIVCSW, nivcsw) X(MINFLT,    \
-	                minflt) X(MAJFLT, majflt) X(THREAD_CPU_NS, thread_cpu_ns)                  \
-	                X(UTIME_US, utime_us) X(STIME_US, stime_us) X(STEAL_TICKS, steal_ticks)    \
-	                        X(THROTTLE_DELTA, throttle_delta) X(TEMP_START_MC, temp_start_mc)  \
-	                                X(TEMP_END_MC, temp_end_mc) X(STACK_SHIFT, stack_shift)    \
-	                                        X(MESSAGE_OFFSET, message_offset) X(DIGEST_OFFSET, \
-	                                                digest_offset) X(ENTRY_MOD64, entry_mod64) \
-	                                                X(ENTRY_MOD4096, entry_mod4096)
+/* clang-format off */
+#define FM_PROC_COLUMNS_(X) \
+	X(PROCESS, process) \
+	X(ATTEMPT, attempt) \
+	X(ROUND, round) \
+	X(STATE, state) \
+	X(REPLACED_BY, replaced_by) \
+	X(REASON, reason) \
+	X(CPU, cpu) \
+	X(STARTED_NS, started_ns) \
+	X(WALL_NS, wall_ns) \
+	X(WINDOWS, windows) \
+	X(FIRST_CALL_NS, first_call_ns) \
+	X(READ_PAIR_MILLI, read_pair_milli) \
+	X(FRAME_MILLI, frame_milli) \
+	X(TRUTH_PERMILLE, truth_permille) \
+	X(TIME_ENABLED_NS, time_enabled_ns) \
+	X(TIME_RUNNING_NS, time_running_ns) \
+	X(RUN_DELAY_NS, run_delay_ns) \
+	X(NVCSW, nvcsw) \
+	X(NIVCSW, nivcsw) \
+	X(MINFLT, minflt) \
+	X(MAJFLT, majflt) \
+	X(THREAD_CPU_NS, thread_cpu_ns) \
+	X(UTIME_US, utime_us) \
+	X(STIME_US, stime_us) \
+	X(STEAL_TICKS, steal_ticks) \
+	X(THROTTLE_DELTA, throttle_delta) \
+	X(TEMP_START_MC, temp_start_mc) \
+	X(TEMP_END_MC, temp_end_mc) \
+	X(STACK_SHIFT, stack_shift) \
+	X(MESSAGE_OFFSET, message_offset) \
+	X(DIGEST_OFFSET, digest_offset) \
+	X(ENTRY_MOD64, entry_mod64) \
+	X(ENTRY_MOD4096, entry_mod4096)
+/* clang-format on */
 enum fm_proc_column {
 #define FM_PROC_ENUM_(name, text) FM_PROC_##name,
 	FM_PROC_COLUMNS_(FM_PROC_ENUM_)
