@@ -1,0 +1,29 @@
+/* sink.h: where derived files go: written into a folder, or compared with what is there. */
+#ifndef FM_SINK_H
+#define FM_SINK_H
+
+#include "protocol/buf.h"
+
+struct fm_sink {
+	int dirfd;
+	bool check;       /* write nothing, compare */
+	bool print;       /* a line "differs: PATH" on stdout per differing file */
+	size_t files;     /* given so far */
+	size_t differing; /* of these, in check mode */
+	char first[512];  /* the first of them */
+	char **paths;     /* every path given, for fm_sink_extra */
+	size_t path_count;
+};
+void fm_sink_free(struct fm_sink *s);
+
+/* One file, with its folders. In check mode a difference is counted, not an error. */
+FM_CHECK int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t len);
+
+/* Counts as differing every plain file below folder that was not given. In write mode these files
+ * are removed: the folder holds nothing but derived files. */
+FM_CHECK int fm_sink_extra(struct fm_sink *s, const char *folder);
+
+/* FM_OK, or FM_ERR_DIGEST naming the first differing file. */
+FM_CHECK int fm_sink_verdict(const struct fm_sink *s);
+
+#endif
