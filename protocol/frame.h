@@ -19,7 +19,7 @@ enum fm_frame_type {
 
 struct fm_frame {
 	enum fm_frame_type type;
-	const char *payload; /* inside the decoder, valid until the next fm_frame_next */
+	const char *payload; /* inside the decoder, valid until the next fm_frame_feed */
 	size_t len;
 };
 
@@ -30,11 +30,12 @@ FM_CHECK int fm_frame_put(struct fm_buf *out, uint32_t *number, enum fm_frame_ty
 /* Decoder fed with arbitrary pieces. */
 struct fm_frame_reader {
 	struct fm_buf in;
-	size_t used; /* bytes of in that the last frame took */
+	size_t used; /* bytes of in that earlier frames took */
 	uint32_t number;
 };
 void fm_frame_reader_init(struct fm_frame_reader *r);
 void fm_frame_reader_free(struct fm_frame_reader *r);
+/* Takes more bytes; at most 4 MiB may wait (FM_ERR_SIZE). Payloads handed out before are gone. */
 FM_CHECK int fm_frame_feed(struct fm_frame_reader *r, const void *bytes, size_t len);
 
 /* 1: *out is the next frame; 0: more bytes are needed; negative FM_ERR_FRAME: unknown type, bad

@@ -12,9 +12,9 @@
 /* Reader. Keeps pointers into its own copy; valid until fm_text_free. */
 struct fm_text {
 	char *copy, *next;       /* next unread line */
-	const char *key, *value; /* the line looked at */
+	const char *key, *value; /* the line taken last */
 	const char *kind;
-	unsigned line;
+	unsigned line; /* number of the line taken last; the first line is 1 */
 };
 
 /* Checks the first line ("fleetmark-<kind> 1"), every line's grammar and the last line ("end"), all

@@ -8,6 +8,7 @@
 #define FM_LINE_MAX    4096 /* bytes with LF */
 #define FM_LINE_FIELDS 32
 
+/* Not to be copied: the fields point into text. */
 struct fm_line {
 	uint64_t seq;
 	char kind[32];
@@ -23,8 +24,8 @@ FM_CHECK int fm_line_parse(const char *bytes, size_t len, struct fm_line *out);
 const char *fm_line_get(const struct fm_line *l, const char *key); /* NULL if absent */
 uint64_t fm_line_u64(const struct fm_line *l, const char *key, uint64_t otherwise);
 
-/* Appends one encoded line with LF to out: pairs key, value, ..., NULL. Values may hold any bytes
- * but NUL; they are percent-encoded. */
+/* Appends one encoded line with LF to out: pairs key, value, ..., NULL; no key twice, at most 32.
+ * Values may hold any bytes but NUL; they are percent-encoded. FM_ERR_FORM, FM_ERR_SIZE. */
 FM_CHECK int fm_line_format(struct fm_buf *out, uint64_t seq, const char *kind, ...)
         __attribute__((sentinel));
 

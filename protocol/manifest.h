@@ -5,6 +5,7 @@
 
 #include "protocol/buf.h"
 #include "protocol/error.h"
+#include <stdbool.h>
 
 enum fm_seal_kind { FM_SEAL_TRUST, FM_SEAL_PLAN, FM_SEAL_BUNDLE, FM_SEAL_TREE, FM_SEAL_KINDS };
 
@@ -15,6 +16,10 @@ struct fm_seal_limits {
 };
 const struct fm_seal_limits *fm_seal_limits(enum fm_seal_kind kind);
 const char *fm_seal_namespace(enum fm_seal_kind kind); /* "plan.v1@fleetmark" ... */
+
+/* True for what a manifest of this kind never names: its own three files at the top and, for a
+ * tree, what is below incoming/ and rejected/. */
+bool fm_manifest_outside(enum fm_seal_kind kind, const char *path);
 
 struct fm_manifest_entry {
 	char hex[65];
@@ -33,10 +38,10 @@ void fm_manifest_free(struct fm_manifest *m);
 FM_CHECK int fm_manifest_parse(
         const char *text, size_t len, size_t max_files, struct fm_manifest *out);
 
-/* The lines for every plain file below dirfd, sorted. Leaves out the three manifest names at the
- * top (and, for kind tree, top-level incoming/ and rejected/). Anything that is neither plain file
- * nor folder, and any name outside the path rule, is FM_ERR_FORM before a byte is read. Digests of
- * files are taken on up to `threads` threads (1: none extra). */
+/* The lines for every plain file below dirfd, sorted. Leaves out what fm_manifest_outside names.
+ * Anything that is neither plain file nor folder, and any name outside the path rule, is
+ * FM_ERR_FORM, anything beyond the limits of the kind FM_ERR_SIZE, before a byte is read. Large
+ * folders are hashed on one thread per processor. */
 FM_CHECK int fm_manifest_make(int dirfd, enum fm_seal_kind kind, struct fm_buf *out);
 
 /* Every listed file is there with its digest and within the limits, and nothing else is there. All

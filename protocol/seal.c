@@ -1,0 +1,114 @@
+/* seal.c: seals a folder, and checks a sealed one: signature, then grammar, then files. */
+#include "protocol/seal.h"
+#include "protocol/digest.h"
+#include "protocol/fs.h"
+#include "protocol/sshsig.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES (64 + 2 + 400 + 1) /* of a manifest */
+
+int fm_seal(int dirfd, enum fm_seal_kind kind, const struct fm_identity *id, char hex[65])
+{
+	struct fm_buf manifest = FM_BUF_INIT(fm_seal_limits(kind)->files * LINE_MAX_BYTES);
+	struct fm_buf sig = FM_BUF_INIT(FM_SSHSIG_MAX);
+	int rc;
+
+	/* An old signature must not stand beside a new manifest. */
+	if ((rc = fm_fs_remove(dirfd, FM_TSR_NAME)) != FM_OK ||
+	        (rc = fm_fs_remove(dirfd, FM_SIG_NAME)) != FM_OK ||
+	        (rc = fm_manifest_make(dirfd, kind, &manifest)) != FM_OK)
+		goto out;
+	if (syncfs(dirfd) != 0) {
+		rc = fm_fail_errno("sync of the files to seal");
+		goto out;
+	}
+	if ((rc = fm_sshsig_sign(id, fm_seal_namespace(kind), manifest.data, manifest.len, &sig)) !=
+	                FM_OK ||
+	        (rc = fm_fs_write(dirfd, FM_MANIFEST_NAME, manifest.data, manifest.len, 0644)) !=
+	                FM_OK ||
+	        (rc = fm_fs_write(dirfd, FM_SIG_NAME, sig.data, sig.len, 0644)) != FM_OK)
+		goto out;
+	if (hex != NULL)
+		fm_sha256_hex(manifest.data, manifest.len, hex);
+out:
+	fm_buf_free(&manifest);
+	fm_buf_free(&sig);
+	return rc;
+}
+
+/* A missing manifest or signature is a folder that was never sealed, not a failure of this machine.
+ */
+static int read_part(int dirfd, const char *name, size_t max, struct fm_buf *out)
+{
+	int rc = fm_fs_read(dirfd, name, max, out);
+
+	if (rc == FM_ERR_SYSTEM && errno == ENOENT)
+		return fm_fail(FM_ERR_SIGNATURE, "%s: is missing, the folder is not sealed", name);
+	return rc;
+}
+
+/* No line may name what the kind leaves out. */
+static int check_outside(enum fm_seal_kind kind, const struct fm_manifest *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (fm_manifest_outside(kind, m->entries[i].path))
+			return fm_fail(FM_ERR_FORM,
+			        "manifest: names %s, which no manifest of this kind may",
+			        m->entries[i].path);
+	return FM_OK;
+}
+
+int fm_seal_check_manifest(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub,
+        char hex[65], struct fm_manifest *m)
+{
+	size_t files = fm_seal_limits(kind)->files;
+	struct fm_buf text = FM_BUF_INIT(0), sig = FM_BUF_INIT(0);
+	struct fm_manifest parsed = {NULL, 0, NULL};
+	int rc;
+
+	if (hex != NULL)
+		hex[0] = '\0';
+	if (m != NULL)
+		*m = parsed;
+	if ((rc = read_part(dirfd, FM_SIG_NAME, FM_SSHSIG_MAX, &sig)) != FM_OK ||
+	        (rc = read_part(dirfd, FM_MANIFEST_NAME, files * LINE_MAX_BYTES, &text)) != FM_OK ||
+	        (rc = fm_sshsig_verify(pub, fm_seal_namespace(kind), text.data, text.len, sig.data,
+	                 sig.len)) != FM_OK ||
+	        (rc = fm_manifest_parse(text.data, text.len, files, &parsed)) != FM_OK ||
+	        (rc = check_outside(kind, &parsed)) != FM_OK)
+		goto out;
+	if (hex != NULL)
+		fm_sha256_hex(text.data, text.len, hex);
+	if (m != NULL) {
+		*m = parsed;
+		parsed = (struct fm_manifest){NULL, 0, NULL};
+	}
+out:
+	fm_manifest_free(&parsed);
+	fm_buf_free(&text);
+	fm_buf_free(&sig);
+	return rc;
+}
+
+int fm_seal_check(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub, char hex[65],
+        struct fm_manifest *m)
+{
+	struct fm_manifest parsed;
+	int rc;
+
+	if (m != NULL)
+		*m = (struct fm_manifest){NULL, 0, NULL};
+	if ((rc = fm_seal_check_manifest(dirfd, kind, pub, hex, &parsed)) != FM_OK)
+		return rc;
+	rc = fm_manifest_check(dirfd, kind, &parsed, NULL, NULL);
+	if (rc == FM_OK && m != NULL) {
+		*m = parsed;
+		parsed = (struct fm_manifest){NULL, 0, NULL};
+	}
+	if (rc != FM_OK && hex != NULL)
+		hex[0] = '\0';
+	fm_manifest_free(&parsed);
+	return rc;
+}
