@@ -23,7 +23,11 @@ done
 
 say() { echo "setup-host: $*"; }
 die() { echo "setup-host: $*" >&2; exit 1; }
-run() { if [ -n "$dry" ]; then say "would run: $*"; else say "running: $*"; "$@"; fi; }
+run() {   # COMMAND...: its output only when it fails
+    if [ -n "$dry" ]; then say "would run: $*"; return 0; fi
+    say "running: $*"
+    out=$("$@" 2>&1) || { printf '%s\n' "$out" >&2; die "that failed"; }
+}
 have() { command -v "$1" >/dev/null 2>&1; }
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -60,7 +64,8 @@ install() {   # WORD...
     names=$(packages "$manager" "$@" | tr '\n' ' ')
     # shellcheck disable=SC2086   # several names
     case $manager in
-    apt-get) run apt-get -qq update; DEBIAN_FRONTEND=noninteractive run apt-get -qq -y install --no-install-recommends $names;;
+    apt-get) export DEBIAN_FRONTEND=noninteractive
+             run apt-get -qq update; run apt-get -qq -y install --no-install-recommends $names;;
     dnf)     # the rebuilds of RHEL keep libsodium in EPEL
              case $names in *libsodium*) dnf -q list libsodium-devel >/dev/null 2>&1 || run dnf -q -y install epel-release;; esac
              run dnf -q -y install $names;;
