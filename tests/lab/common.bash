@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2317   # its functions are called by the tests
 # common.bash - what the lab tests share: a lab of their own, the program inside it, checks that print what they check.
 #
 # FLEETMARK_BUILD and FLEETMARK_ROOT name the build and the source folder. The lab of test NAME lies in
@@ -78,9 +78,25 @@ small_root() {   # INSTANCES: a copy of the program's data folders with hash-31 
     cp -a "$FLEETMARK_ROOT/algos/hash-31" "$FLEETMARK_ROOT/algos/flags.ini" "$WORK/root/algos/"
     awk -v n="$1" '/^\[instance / {k++} k <= n' "$FLEETMARK_ROOT/algos/hash-31/candidate.ini" > "$WORK/root/algos/hash-31/candidate.ini"
 }
+campaign() {   # NAME [OPTION...]: over the inventory, profile smoke, with the small root
+    fleetmark -i "$INV" run "$@" --profile smoke --root "$WORK/root" --results "$WORK/results"
+}
+enrol() { fleetmark -i "$INV" enrol --yes --root "$WORK/root" "$@"; }
+cells_fail_with() {   # TREE SYSTEM CLASS: none of its cells is accepted, each says this class
+    jq -r --arg s "$2/" '.cells[] | select(.cell | startswith($s)) | "\(.cell) \(.status) \(.class) \(.reason): \(.text)"' "$1/tree.json"
+    jq -e --arg s "$2/" --arg c "$3" '[.cells[] | select(.cell | startswith($s))] | length > 0 and all(.status != "accepted" and .class == $c)' "$1/tree.json" >/dev/null
+}
 accepted() { jq -r --arg s "$2/" '[.cells[] | select((.cell | startswith($s)) and .status == "accepted")] | length' "$1/tree.json"; }    # TREE SYSTEM
 planned() { jq -r --arg s "$2/" '[.cells[] | select(.cell | startswith($s))] | length' "$1/tree.json"; }
-all_accepted() {   # TREE SYSTEM
+all_campaign() {   # NAME [OPTION...]: over the inventory, profile smoke, with the small root
+    fleetmark -i "$INV" run "$@" --profile smoke --root "$WORK/root" --results "$WORK/results"
+}
+enrol() { fleetmark -i "$INV" enrol --yes --root "$WORK/root" "$@"; }
+cells_fail_with() {   # TREE SYSTEM CLASS: none of its cells is accepted, each says this class
+    jq -r --arg s "$2/" '.cells[] | select(.cell | startswith($s)) | "\(.cell) \(.status) \(.class) \(.reason): \(.text)"' "$1/tree.json"
+    jq -e --arg s "$2/" --arg c "$3" '[.cells[] | select(.cell | startswith($s))] | length > 0 and all(.status != "accepted" and .class == $c)' "$1/tree.json" >/dev/null
+}
+accepted() {   # TREE SYSTEM
     local a p; a=$(accepted "$1" "$2") p=$(planned "$1" "$2")
     echo "$2: $a of $p accepted"
     [ "$p" -gt 0 ] && [ "$a" = "$p" ]
