@@ -1,0 +1,155 @@
+/* run.c: opens a campaign, gives every host that owes something its thread, and finishes with what came. */
+#include "orchestrator/run.h"
+#include "orchestrator/enrol.h"
+#include "orchestrator/host.h"
+#include "orchestrator/out.h"
+#include "orchestrator/pool.h"
+#include "orchestrator/stage_keep.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A local system needs nobody's word: whoever runs this owns it. */
+static int enrol_local(
+	const struct fm_options *o, const struct fm_inventory *inv, struct fm_home *home)
+{
+	struct fm_agent_source agent;
+	int rc = fm_agent_source(o->root, &agent);
+
+	for (size_t i = 0; rc == FM_OK && i < inv->count; i++) {
+		const struct fm_system *sys = &inv->systems[i];
+		struct fm_session *s = NULL;
+		bool changed;
+
+		if (!sys->selected || sys->transport != FM_TRANSPORT_LOCAL)
+			continue;
+		rc = fm_session_open(&s, sys, home, &agent, -1, -1);
+		if (rc == FM_OK)
+			rc = fm_enrol(home, s, sys->name, true, &changed);
+		fm_session_close(s);
+		if (rc != FM_OK)
+			rc = fm_wrap(rc, "%s", sys->name);
+	}
+	fm_agent_source_free(&agent);
+	return rc;
+}
+
+static bool has_cells(const struct fm_plan *p, const char *system, const char *candidate, size_t *n)
+{
+	char prefix[2 * FM_NAME_MAX + 3];
+	size_t len = (size_t)snprintf(prefix, sizeof prefix, "%s/%s/", system, candidate);
+
+	*n = 0;
+	for (size_t i = 0; i < p->cell_count; i++)
+		*n += strncmp(p->cells[i], prefix, len) == 0;
+	return *n > 0;
+}
+
+/* What a system still owes: planned candidates without an accepted bundle. */
+static int fill_host(struct fm_campaign *c, struct fm_host *h)
+{
+	int rc = FM_OK;
+
+	for (size_t i = 0; rc == FM_OK && i < c->current.candidates.count; i++) {
+		const struct fm_candidate *k = &c->current.candidates.list[i];
+		struct fm_host_job *j;
+		struct fm_job job;
+		bool found = false;
+		size_t cells;
+
+		if (!has_cells(&c->plan, h->system->name, k->id, &cells) ||
+			!fm_campaign_wants(c, k->id))
+			continue;
+		rc = fm_journal_accepted_job(c->journal, h->system->name, k->id, &job, &found);
+		if (rc != FM_OK || found)
+			continue;
+		j = fm_grow(&h->jobs, &h->count, sizeof *j);
+		if (j == NULL)
+			return FM_ERR_MEMORY;
+		j->candidate = k;
+		c->cells_total += cells;
+		rc = fm_journal_open_job(
+			c->journal, h->system->name, k->id, &j->job, &j->issued);
+	}
+	return rc;
+}
+
+static int make_hosts(struct fm_campaign *c, struct fm_host **hosts, void ***items, size_t *count)
+{
+	int rc = FM_OK;
+
+	*count = 0;
+	*hosts = fm_alloc_array(c->inventory->count + 1, sizeof **hosts);
+	*items = fm_alloc_array(c->inventory->count + 1, sizeof **items);
+	if (*hosts == NULL || *items == NULL)
+		return FM_ERR_MEMORY;
+	for (size_t i = 0; rc == FM_OK && i < c->inventory->count; i++) {
+		const struct fm_system *sys = &c->inventory->systems[i];
+		struct fm_host *h = &(*hosts)[*count];
+
+		if (!sys->selected)
+			continue;
+		*h = (struct fm_host){.campaign = c, .system = sys, .log = -1, .wake = -1,
+			.planned = fm_plan_system(&c->plan, sys->name)};
+		if (h->planned == NULL) {
+			fm_say("%s: not in the plan of %s; it takes part in the next campaign",
+				sys->name, c->name);
+			continue;
+		}
+		rc = fill_host(c, h);
+		if (h->count > 0)
+			(*items)[(*count)++] = h;
+	}
+	return rc;
+}
+
+static int run_hosts(struct fm_campaign *c)
+{
+	struct fm_host *hosts = NULL;
+	void **items = NULL;
+	size_t count = 0;
+	int rc = make_hosts(c, &hosts, &items, &count);
+
+	if (rc == FM_OK && count > 0) {
+		fm_say("%s %s: %llu cells on %zu system%s", c->resumed ? "resuming" : "campaign",
+			c->name, (unsigned long long)c->cells_total, count, count == 1 ? "" : "s");
+		rc = fm_pool_run(fm_host_run, items, count, c->options->jobs);
+		fm_out_progress_end();
+	} else if (rc == FM_OK) {
+		fm_say("%s: nothing left to measure", c->name);
+	}
+	for (size_t i = 0; hosts != NULL && i < c->inventory->count; i++)
+		free(hosts[i].jobs);
+	free(hosts);
+	free(items);
+	return rc;
+}
+
+int fm_run_campaign(const struct fm_options *o, struct fm_inventory *inv, struct fm_home *home,
+	int *status, char **path)
+{
+	struct fm_campaign c;
+	int rc = enrol_local(o, inv, home);
+
+	*path = NULL;
+	if (rc != FM_OK)
+		return rc;
+	rc = fm_campaign_open(&c, o, inv, home);
+	if (rc != FM_OK)
+		return rc;
+	if (c.resumed)
+		fm_say("resuming campaign %s (%s)", c.name, c.path);
+	rc = fm_keep_repair(&c);
+	if (rc == FM_OK)
+		rc = run_hosts(&c);
+	if (rc == FM_ERR_INTERRUPTED) {
+		fm_say("interrupted; what is there is kept. To go on: fleetmark run %s", c.name);
+		*status = 130;
+		rc = FM_REPORTED;
+	} else if (rc == FM_OK) {
+		rc = fm_run_finish(&c, status);
+		*path = fm_strdup(c.path);
+	}
+	fm_campaign_close(&c);
+	return rc;
+}
