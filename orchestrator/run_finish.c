@@ -61,7 +61,9 @@ static void tell_fault(const struct fm_campaign *c, const struct fm_tree_cell *f
 	fm_result("  %s %s: %zu cell%s %s: %s/%s: %s", cell.system, cell.candidate, n,
 		n == 1 ? "" : "s", f->status, f->klass, f->reason, f->text);
 	inventory_words(c, words);
-	if (strcmp(f->status, "missing") == 0)
+	if (c->inventory->path[0] == '\0') /* fleetmark try */
+		fm_result("    to try again: the same command");
+	else if (strcmp(f->status, "missing") == 0)
 		fm_result("    to try again: fleetmark run%s -l %s %s", words, cell.system, c->name);
 	else
 		fm_result("    to try again: fleetmark redo measure%s -l %s -c %s %s && fleetmark "
@@ -164,7 +166,7 @@ int fm_run_finish(struct fm_campaign *c, int *status)
 		summary(c, &tree, &all);
 		fm_result("tree number %s%s", sha256,
 			findings == 0 ? ", verified" : ", VERIFICATION FAILED");
-		fm_result("pages: %s/index.html", c->path);
+		fm_say("pages: %s/index.html", c->path);
 		*status = exit_status(&all, findings);
 		tell_event(&all, sha256, *status);
 	}
