@@ -6,7 +6,7 @@
 #include "agent/worker/drng.h"
 #include "agent/worker/host.h"
 #include "agent/worker/result.h"
-#include "agent/worker/sandbox.h"
+#include "agent/worker/confine.h"
 #include "agent/worker/selftest.h"
 
 #include <fcntl.h>
@@ -188,23 +188,23 @@ void fm_kat_run(const struct fm_order *o)
 	struct fm_kat k = {0};
 	struct verdict v = {.worst = FM_KAT_PASS};
 	struct fm_library library;
-	struct fm_sandbox sandbox;
+	struct fm_confine confine;
 	const char *reason = prepare(&k, o);
 
 	if (reason[0] != '\0')
 		fm_result_fail(reason);
 	if (fm_library_open(&library, o->library, o->library_sha256) != FM_OK)
 		fm_result_fail("library");
-	if (fm_crash_install(1) != FM_OK || fm_sandbox_enter(&sandbox, library.fd) != FM_OK)
+	if (fm_crash_install(1) != FM_OK || fm_confine_enter(&confine, library.fd) != FM_OK)
 		fm_result_fail("system");
-	fm_sandbox_tell(&sandbox);
+	fm_confine_tell(&confine);
 	fm_crash_limit(o->seconds);
 	if (fm_library_load(&library) != FM_OK) {
 		fm_result_log("differs library: %s", fm_error_text());
 		worsen(&v, FM_KAT_LOADFAIL, fm_error_text());
 		decide(&v);
 	}
-	if (fm_sandbox_close_files(&sandbox) != FM_OK)
+	if (fm_confine_close_files(&confine) != FM_OK)
 		fm_result_fail("system");
 	k.hash = library.hash;
 	run_all(&k, o, &v);

@@ -51,15 +51,15 @@ int fm_operation_load(struct fm_operation *op, const char **reason)
 
 	*reason = "system";
 	if ((rc = fm_crash_install(0)) != FM_OK ||
-	        (rc = fm_sandbox_enter(&op->sandbox, op->library.fd)) != FM_OK)
+	        (rc = fm_confine_enter(&op->confine, op->library.fd)) != FM_OK)
 		return rc;
-	fm_sandbox_tell(&op->sandbox);
+	fm_confine_tell(&op->confine);
 	*reason = "library";
 	if ((rc = fm_library_load(&op->library)) != FM_OK)
 		return rc;
 	op->hash = op->library.hash;
 	*reason = "system";
-	return fm_sandbox_close_files(&op->sandbox);
+	return fm_confine_close_files(&op->confine);
 }
 
 __attribute__((noinline)) int fm_operation_loop(

@@ -6,12 +6,12 @@
 #include "agent/worker/buffer.h"
 #include "agent/worker/library.h"
 #include "agent/worker/order.h"
-#include "agent/worker/sandbox.h"
+#include "agent/worker/confine.h"
 
 struct fm_operation {
 	fm_crypt_hash *hash;
 	struct fm_library library;
-	struct fm_sandbox sandbox;
+	struct fm_confine confine;
 	unsigned digest_bits;
 	struct fm_buffer message, digest;
 	unsigned char *expected; /* digest of the first call; measured calls must give it again */

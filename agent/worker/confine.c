@@ -1,5 +1,5 @@
-/* sandbox.c: closes what measured code has no business with, as far as this kernel can. */
-#include "agent/worker/sandbox.h"
+/* confine.c: closes what measured code has no business with, as far as this kernel can. */
+#include "agent/worker/confine.h"
 
 #include "agent/worker/result.h"
 
@@ -178,13 +178,13 @@ out:
 	return rc;
 }
 
-int fm_sandbox_enter(struct fm_sandbox *s, int library_fd)
+int fm_confine_enter(struct fm_confine *s, int library_fd)
 {
 	const struct rlimit no_core = {0, 0};
 	long abi;
 	int rc;
 
-	*s = (struct fm_sandbox){false, false, 0};
+	*s = (struct fm_confine){false, false, 0};
 	if (setrlimit(RLIMIT_CORE, &no_core) != 0)
 		return fm_fail_errno("setrlimit core");
 	s->no_new_privs = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
@@ -199,12 +199,12 @@ int fm_sandbox_enter(struct fm_sandbox *s, int library_fd)
 	return enter_seccomp(&s->seccomp);
 }
 
-int fm_sandbox_close_files(const struct fm_sandbox *s)
+int fm_confine_close_files(const struct fm_confine *s)
 {
 	return s->landlock > 0 ? enter_landlock(s->landlock, -1) : FM_OK;
 }
 
-void fm_sandbox_tell(const struct fm_sandbox *s)
+void fm_confine_tell(const struct fm_confine *s)
 {
 	fm_result_number("no_new_privs", s->no_new_privs);
 	fm_result_number("seccomp", s->seccomp);

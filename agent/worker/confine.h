@@ -1,13 +1,13 @@
-/* sandbox.h: closes what measured code has no business with, as far as this kernel can: new rights,
+/* confine.h: closes what measured code has no business with, as far as this kernel can: new rights,
  * network, other processes, files. */
-#ifndef FM_WORKER_SANDBOX_H
-#define FM_WORKER_SANDBOX_H
+#ifndef FM_WORKER_CONFINE_H
+#define FM_WORKER_CONFINE_H
 
 #include "protocol/error.h"
 #include <stdbool.h>
 
 /* What is in force. A kernel (or qemu-user) without a part leaves it at 0. */
-struct fm_sandbox {
+struct fm_confine {
 	bool no_new_privs, seccomp;
 	int landlock; /* ABI, 0: none */
 };
@@ -16,12 +16,12 @@ struct fm_sandbox {
  * no new process or thread, no hand on other processes), Landlock that leaves only reading the
  * system's library folders and library_fd. Everything else must be open already. Never fails for a
  * missing kernel feature. */
-FM_CHECK int fm_sandbox_enter(struct fm_sandbox *s, int library_fd);
+FM_CHECK int fm_confine_enter(struct fm_confine *s, int library_fd);
 
 /* After it: no file can be opened at all. */
-FM_CHECK int fm_sandbox_close_files(const struct fm_sandbox *s);
+FM_CHECK int fm_confine_close_files(const struct fm_confine *s);
 
 /* The three facts. */
-void fm_sandbox_tell(const struct fm_sandbox *s);
+void fm_confine_tell(const struct fm_confine *s);
 
 #endif
