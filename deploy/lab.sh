@@ -80,6 +80,7 @@ check() {   # one line for each thing that is missing
 
 deps() {
     pkg_install "${PKG_LAB[@]}"
+    native_files
     case ${1:-} in arm) arm_deps;; vm) vm_deps;; esac
 }
 
@@ -341,7 +342,6 @@ up() {   # N [ROOTFS]: all or nothing
     trap 'trap - EXIT; down' EXIT
     deps
     ctl_up
-    native_files
     for i in $(seq "${1:-1}"); do host_add "$i" "${2:-/}"; done
     for i in $(seq "${1:-1}"); do wait_up "$i"; done
     trap - EXIT INT TERM HUP
@@ -349,7 +349,7 @@ up() {   # N [ROOTFS]: all or nothing
 
 case ${1:-} in
 up) up "${@:2}";;
-add) deps; ctl_up; native_files; host_add "$2" "${3:-/}"; wait_up "$2";;
+add) deps; ctl_up; host_add "$2" "${3:-/}"; wait_up "$2";;
 arm) [ $# = 3 ] || { usage >&2; exit 2; }; arm "$2" "$3";;
 inventory) shift; inventory "$@";;
 ctl) shift; exec ip netns exec "$CTL" "$@";;
