@@ -14,9 +14,16 @@ struct fm_home {
 /* Path of a file in the home folder, without opening or making anything; the caller frees, NULL without memory. */
 char *fm_home_path(const char *name);
 
+/* Path of the folder, with "/name" behind it unless name is NULL; makes nothing. The caller frees it; NULL with an error
+ * set. */
+char *fm_home_path(const char *name);
+
 /* Opens the folder, making it (0700) if it is not there. */
 FM_CHECK int fm_home_open(struct fm_home *h);
 void fm_home_close(struct fm_home *h);
+
+/* Takes the folder's lock, waiting at most 10 s (FM_ERR_LOCKED): for whoever changes what lies in it. close(*fd) frees. */
+FM_CHECK int fm_home_lock(const struct fm_home *h, int *fd);
 
 /* Loads the controller's key; makes it (and controller.pub, and an empty sealed trust folder) if there is none, and says so. */
 FM_CHECK int fm_home_key(struct fm_home *h);

@@ -1,0 +1,26 @@
+/* trust_parts.h: what reading and writing a trust folder share; for trust*.c and their tests. */
+#ifndef FM_TRUST_PARTS_H
+#define FM_TRUST_PARTS_H
+
+#include "orchestrator/trust.h"
+#include "protocol/buf.h"
+
+#define FM_TRUST_FILE_MAX (1u << 20)
+#define FM_TRUST_JSON_MAX (64u << 10)
+
+/* An enrolment statement (FORMATS.md section 5). */
+struct fm_statement {
+	char system[FM_NAME_MAX + 1], challenge[65];
+	struct fm_public controller, key, previous;
+	bool has_previous;
+};
+/* Parses and checks the signature by the key inside. FM_ERR_FORM, FM_ERR_SIGNATURE. */
+FM_CHECK int fm_statement_check(const char *statement, size_t len, const char *signature, size_t signature_len,
+	struct fm_statement *out);
+
+/* allowed_signers and revoked_keys: parsed strictly, written from the struct. */
+FM_CHECK int fm_trust_parse_signers(const char *text, size_t len, struct fm_trust *t);
+FM_CHECK int fm_trust_parse_revoked(const char *text, size_t len, struct fm_trust *t);
+FM_CHECK int fm_trust_format_signers(const struct fm_trust *t, struct fm_buf *out);
+
+#endif
