@@ -128,6 +128,10 @@ build() { cmake --preset release && cmake --build --preset release; }
 lab_deps() { lab check && lab deps arm; }
 lab_up() { lab up 1 && lab arm accel 2 && lab inventory x86_1=1 arm_1=2 > "$STATE/inventory.ini"; }
 verify_stock() { deploy/verify-tree.sh "$TREE" "$FLEETMARK_HOME/controller.pub"; }
+same_number() {   # both verifiers name the tree by the digest of its manifest
+    local n; n=$(sha256sum < "$TREE/MANIFEST.sha256" | cut -c1-64)
+    grep -F "$n" "$STATE/log/verify.log" && grep -F "$n" "$STATE/log/verify-tree.log"
+}
 flip() { FLEETMARK=$PROGRAM deploy/flip-byte.sh "$TREE" "$FLEETMARK_HOME/controller.pub"; }
 
 steps() {
@@ -146,6 +150,7 @@ steps() {
         fleetmark -i "$STATE/inventory.ini" run demo --profile smoke -j 1 --results results
     step work verify.log "tree verified by fleetmark verify" fleetmark verify "$TREE"
     step work verify-tree.log "tree verified by deploy/verify-tree.sh (ssh-keygen, sha256sum, jq)" verify_stock
+    step work number.log "both name the same tree number" same_number
     step work flip.log "one byte flipped in a copy: both refuse it" flip
 }
 

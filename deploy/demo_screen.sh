@@ -20,10 +20,10 @@ kat_line() {   # SYSTEM: one line a candidate
 
 count_lines() {   # SYSTEM: what the numbers are, and why they are not core cycles
     local label why
-    label=$(ev "$1" '.measure.counter | "\(.label) (\(.source)\(if .hz > 0 then ", \(.hz) Hz" else "" end)), with ns beside them"' | sed -n 1p)
+    label=$(ev "$1" '.measure.counter // empty | "\(.label) (\(.source)\(if .hz > 0 then ", \(.hz) Hz" else "" end)), with ns beside them"' | sed -n 1p)
     echo "counts: ${label:-none}"
     case $label in core_cycles*) return 0;; esac
-    ev "$1" '.measure.counter.rejected[]' | sed -n 1,3p | while IFS= read -r why; do echo "no core cycles: $why"; done
+    ev "$1" '.measure.counter.rejected[]?' | sed -n 1,3p | while IFS= read -r why; do echo "no core cycles: $why"; done
 }
 
 emulated() {   # SYSTEM

@@ -336,6 +336,7 @@ down() {
 
 up() {   # N [ROOTFS]: all or nothing
     local i
+    [ "$(id -u)" = 0 ] || die "needs root"
     [[ ${1:-1} =~ ^[0-9]+$ ]] || die "how many hosts? '$1' is no number"
     [ -z "$(host_numbers)" ] || die "a lab is up in $LAB (or was cut off); lab.sh down ends it"
     trap 'trap "" INT TERM; down; exit 130' INT TERM HUP
