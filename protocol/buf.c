@@ -100,7 +100,8 @@ void *fm_alloc(size_t size)
 
 void *fm_alloc_array(size_t count, size_t size)
 {
-	void *p = calloc(count > 0 ? count : 1, size > 0 ? size : 1);
+	bool fits = size == 0 || count <= PTRDIFF_MAX / size;
+	void *p = fits ? calloc(count > 0 ? count : 1, size > 0 ? size : 1) : NULL;
 
 	if (p == NULL)
 		fm_fail(FM_ERR_MEMORY, "no memory for %zu times %zu bytes", count, size);
@@ -143,7 +144,7 @@ void *fm_grow(void *array_pointer, size_t *count, size_t size)
 	if ((n & (n - 1)) == 0) {
 		size_t cap = n == 0 ? 1 : n * 2;
 
-		if (cap < n || size == 0 || cap > SIZE_MAX / size ||
+		if (cap < n || size == 0 || cap > PTRDIFF_MAX / size ||
 		        (array = realloc(array, cap * size)) == NULL) {
 			fm_fail(FM_ERR_MEMORY, "no memory for %zu elements of %zu bytes", cap,
 			        size);
