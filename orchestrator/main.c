@@ -1,0 +1,130 @@
+/* main.c: the program is this table: a command, what it takes, the function that does it. */
+#include "orchestrator/options.h"
+#include "orchestrator/out.h"
+#include "protocol/digest.h"
+#include <string.h>
+
+const struct fm_command fm_commands[] = {
+        {"try", "[USER@HOST]", "first contact: measures this machine, or one SSH host",
+                "Makes what is needed (key, enrolment), runs the smoke profile over every bundled "
+                "candidate, and says what\n"
+                "it made and where the pages are. The result is not for publication. An SSH host "
+                "must be known: its key in\n"
+                "your known_hosts, or given with --fingerprint.",
+                "results root kat fingerprint yes", true, fm_cmd_try},
+        {"check", "", "reaches every system, names what is missing or unfit",
+                "Connects to every chosen system and shows how: address, key, host key, tools, "
+                "counters, and what could\n"
+                "disturb a measurement. Exit status 0 if all can measure; with --strict only if "
+                "nothing at all is marked.",
+                "strict root", true, fm_cmd_check},
+        {"run", "[NAME]", "the whole campaign; an unfinished one of that name is resumed",
+                "Plans, pushes, builds, checks the known answers, measures, collects, verifies, "
+                "merges and reports. Whatever\n"
+                "is finished is kept; run it again after any failure or Ctrl-C and it goes on. A "
+                "finished campaign of that\n"
+                "name gives NAME.2, NAME.3 and so on. NAME defaults to the inventory's stem and "
+                "the profile.",
+                "campaign versions kat results root base", true, fm_cmd_run},
+        {"status", "[NAME]", "what a campaign has done and what is left",
+                "Reads the campaign's journal on this machine; contacts nobody.",
+                "campaign results root", true, fm_cmd_status},
+        {"cancel", "[NAME]", "ends a campaign's work on every host",
+                "Tells every host of the campaign to stop; what was measured stays there, and run "
+                "goes on from it.",
+                "campaign results root", true, fm_cmd_cancel},
+        {"verify", "TREE", "checks a tree of results, offline",
+                "Checks every signature, digest and statement of the tree, then computes the "
+                "derived data and pages again.\n"
+                "The controller's public line must come from elsewhere than the tree (--key). Exit "
+                "status 4 if anything fails.",
+                "key trust base root", true, fm_cmd_verify},
+        {"plan", "[NAME]", "previews a campaign: hosts, cells, bytes, time",
+                "Reads inventory, candidates and flags, and shows what run would do and where its "
+                "estimate of time comes from.\n"
+                "Contacts nobody, writes and seals nothing; equal input gives equal bytes.",
+                "campaign versions kat results root", false, fm_cmd_plan},
+        {"keygen", "", "makes the controller's key",
+                "Makes $FLEETMARK_HOME (default ~/.config/fleetmark) with the key that seals "
+                "plans, trust and trees, and shows\n"
+                "its public line and fingerprint; shows them again when the key is there. Keep a "
+                "copy of the key offline.",
+                "", false, fm_cmd_keygen},
+        {"enrol", "SYSTEM...", "lets a system's own key sign its results",
+                "Connects, has the agent make its key on the host, checks its signed answer to a "
+                "challenge, shows the\n"
+                "fingerprint and asks. The host from then on obeys only this controller. --yes is "
+                "enough where the SSH host\n"
+                "key is pinned; --fingerprint pins it.",
+                "fingerprint yes root", false, fm_cmd_enrol},
+        {"report", "[TREE]", "writes the pages of a tree, or of a published data set, again",
+                "From a sealed tree the same bytes come out again; --check only compares. --data "
+                "reads a data set in the\n"
+                "published form instead.",
+                "data layout output root base check", false, fm_cmd_report},
+        {"redo", "STAGE [NAME]", "does a stage of a campaign again",
+                "STAGE is build, kat, measure, collect, verify, merge or report; what comes behind "
+                "it follows. Choose with -l and -c.",
+                "campaign results root base", false, fm_cmd_redo},
+        {NULL, NULL, NULL, NULL, NULL, false, NULL},
+};
+
+static int run(int argc, char **argv, int *status)
+{
+	struct fm_command_line line;
+	int rc;
+
+	if (argc > 1 && strcmp(argv[1], "help") == 0) {
+		const struct fm_command *c =
+		        argc > 2 ? fm_command_find(fm_commands, argv[2]) : NULL;
+
+		if (argc > 3 || (argc == 3 && c == NULL))
+			return fm_fail(FM_ERR_USAGE,
+			        "help: unknown command '%.40s'; fleetmark help lists them",
+			        argv[argc - 1]);
+		if (c != NULL)
+			fm_help_command(c);
+		else
+			fm_help_all(fm_commands);
+		return FM_OK;
+	}
+	if ((rc = fm_options_parse(argc, argv, fm_commands, &line)) != FM_OK)
+		return rc;
+	fm_out_init(&line.options);
+	if (line.version) {
+		fm_result("fleetmark %s (%s; built with %s)", FM_VERSION, fm_crypto_version(),
+		        FM_BUILT_WITH);
+		return FM_OK;
+	}
+	if (line.help && line.command != NULL) {
+		fm_help_command(line.command);
+		return FM_OK;
+	}
+	if (line.command == NULL) {
+		fm_help_all(fm_commands);
+		*status = line.help ? 0 : 2;
+		return FM_OK;
+	}
+	if ((rc = fm_options_finish(&line.options)) != FM_OK)
+		return rc;
+	return line.command->run(&line.options, status);
+}
+
+int main(int argc, char **argv)
+{
+	struct fm_options early = {.json = false};
+	int status = 0, rc;
+
+	/* Wrong usage is told in the form that was asked for, too. */
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		early.json |= strcmp(argv[i], "--json") == 0;
+	fm_out_init(&early);
+	rc = fm_crypto_init();
+	if (rc == FM_OK)
+		rc = run(argc, argv, &status);
+	fm_out_progress_end();
+	if (rc == FM_OK || rc == FM_REPORTED)
+		return status;
+	fm_out_error(rc, NULL, NULL, NULL);
+	return fm_error_status(rc);
+}
