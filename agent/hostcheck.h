@@ -1,0 +1,38 @@
+/* hostcheck.h: is this host fit for measuring? The counter that will be used, and the checks of the
+ * guide that can be read. */
+#ifndef FM_AGENT_HOSTCHECK_H
+#define FM_AGENT_HOSTCHECK_H
+
+#include "agent/facts.h"
+#include "protocol/jobtext.h"
+
+/* What `counters` of the worker found; strings are owned. */
+struct fm_counter {
+	char label[16], source[24], scope[16], pmu[64], core_type[64];
+	int64_t hz, resolution, read_pair_milli, truth_permille;
+	int64_t nominal_khz, measured_hz, iqr_ppm, tick_hz; /* frequency check; -1 unknown */
+	char **rejected;
+	size_t rejected_count;
+};
+
+/* Runs the worker's `counters` on that CPU. Under an emulator the scope is `emulated`. */
+FM_CHECK int fm_counter_choose(
+        const struct fm_agent *a, int cpu, const char *emulator, struct fm_counter *out);
+void fm_counter_free(struct fm_counter *c);
+
+struct fm_check {
+	const char *check, *severity,
+	        *state; /* severity refuse, mark, note; state ok, bad, unknown */
+	char value[FM_HOST_TEXT], source[FM_HOST_TEXT];
+};
+struct fm_checks {
+	struct fm_check at[32];
+	size_t count;
+};
+FM_CHECK int fm_hostcheck_run(const struct fm_host_facts *f, int cpu,
+        const struct fm_counter *counter, struct fm_checks *out);
+
+/* One `host_check` line of a reply. */
+FM_CHECK int fm_hostcheck_put(struct fm_buf *reply, const struct fm_check *c);
+
+#endif

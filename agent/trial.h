@@ -1,0 +1,18 @@
+/* trial.h: one measured process and the judgement on it. */
+#ifndef FM_AGENT_TRIAL_H
+#define FM_AGENT_TRIAL_H
+
+#include "agent/work.h"
+
+/* Runs what slot `round` of the cell still needs: nothing if the spool has its final process, else
+ * attempts until one is accepted, two disturbed ones were replaced, or three in a row were invalid
+ * (the cell is failed then). */
+FM_CHECK int fm_trial_slot(
+        struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell, unsigned round);
+
+/* The judgement on evidence outside the counts: sets state and reason of p. may_retry: a disturbed
+ * process can still be replaced. */
+void fm_trial_judge(const struct fm_child *child, const struct fm_run *run, bool may_retry,
+        struct fm_process *p);
+
+#endif
