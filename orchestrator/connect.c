@@ -1,0 +1,221 @@
+/* connect.c: name lookup and connect with deadlines; children for jump hosts. */
+#include "orchestrator/connect.h"
+#include "orchestrator/ssh_resolve.h"
+#include "orchestrator/transport.h"
+#include "protocol/buf.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ADDRESS_WAIT    (10 * FM_S)
+#define USER_TIMEOUT_MS 30000
+
+static void set_options(int fd)
+{
+	const int one = 1, idle = 10, interval = 5, count = 4;
+	const unsigned lost = USER_TIMEOUT_MS;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost, sizeof lost);
+}
+
+/* One address. */
+static int try_address(const struct addrinfo *a, int wake, uint64_t deadline, int *out)
+{
+	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+	int error = 0, rc = FM_OK;
+	socklen_t len = sizeof error;
+
+	if (fd < 0)
+		return fm_fail_errno("socket");
+	set_options(fd);
+	if (connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
+		struct pollfd p = {fd, POLLOUT, 0};
+
+		error = errno;
+		if (error == EINPROGRESS) {
+			rc = fm_transport_wait(&p, 1, wake, deadline);
+			if (rc == FM_OK && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
+				error = errno;
+		}
+		if (rc == FM_OK && error != 0)
+			rc = fm_fail(FM_ERR_CONNECT, "%s", strerror(error));
+	}
+	if (rc != FM_OK) {
+		close(fd);
+		return rc;
+	}
+	*out = fd;
+	return FM_OK;
+}
+
+int fm_connect(const char *host, int port, int family, int wake, uint64_t deadline, int *fd,
+	char peer[64])
+{
+	struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICSERV};
+	struct addrinfo *list = NULL;
+	char service[8];
+	int rc;
+
+	*fd = -1;
+	snprintf(service, sizeof service, "%d", port);
+	rc = getaddrinfo(host, service, &hints, &list);
+	if (rc != 0)
+		return fm_fail(FM_ERR_RESOLVE, "%s: %s", host,
+			rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
+	rc = fm_fail(FM_ERR_RESOLVE, "%s has no address", host);
+	for (const struct addrinfo *a = list; a != NULL; a = a->ai_next) {
+		uint64_t now = fm_now_ns();
+
+		if (now >= deadline) {
+			rc = fm_fail(FM_ERR_TIMEOUT, "no answer");
+			break;
+		}
+		if (getnameinfo(a->ai_addr, a->ai_addrlen, peer, 64, NULL, 0, NI_NUMERICHOST) != 0)
+			peer[0] = '\0';
+		rc = try_address(a, wake,
+			deadline - now > ADDRESS_WAIT ? now + ADDRESS_WAIT : deadline, fd);
+		if (rc == FM_OK || rc == FM_ERR_INTERRUPTED)
+			break;
+	}
+	freeaddrinfo(list);
+	if (rc != FM_OK && rc != FM_ERR_INTERRUPTED)
+		rc = fm_wrap(rc, "%s port %d", host, port);
+	return rc;
+}
+
+/* [USER@]HOST[:PORT] as words of an ssh command line. */
+struct hop {
+	char host[300], port[8];
+};
+
+static void split_hop(const char *text, struct hop *h)
+{
+	const char *colon = strrchr(text, ':');
+	const char *bracket = strrchr(text, ']');
+
+	memset(h, 0, sizeof *h);
+	if (colon != NULL && (bracket == NULL || colon > bracket) && (bracket != NULL || strchr(text, ':') == colon)) {
+		snprintf(h->port, sizeof h->port, "%.6s", colon + 1);
+		snprintf(h->host, sizeof h->host, "%.*s", (int)(colon - text), text);
+	} else {
+		snprintf(h->host, sizeof h->host, "%s", text);
+	}
+}
+
+static void run_child(int fd, char *const argv[])
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	fm_transport_child();
+	if (dup2(fd, 0) < 0 || dup2(fd, 1) < 0 || null < 0 || dup2(null, 2) < 0)
+		_exit(126);
+	execvp(argv[0], argv);
+	_exit(127);
+}
+
+static int start_child(char *const argv[], int *fd, pid_t *child)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return fm_fail_errno("socket pair");
+	*child = fork();
+	if (*child == 0)
+		run_child(pair[1], argv);
+	close(pair[1]);
+	if (*child < 0) {
+		close(pair[0]);
+		return fm_fail_errno("fork");
+	}
+	*fd = pair[0];
+	if (fcntl(*fd, F_SETFL, O_NONBLOCK) != 0)
+		return fm_fail_errno("socket pair");
+	return FM_OK;
+}
+
+/* The last hop carries the stream; those before it go into -J. */
+static int start_jump(
+	const struct fm_ssh_target *t, const char *known_hosts, int *fd, pid_t *child)
+{
+	char *hops = fm_strdup(t->jump), *last, *files = NULL, *to = NULL;
+	char *argv[24];
+	struct hop hop;
+	int n = 0, rc = FM_ERR_MEMORY;
+
+	if (hops == NULL)
+		goto out;
+	last = strrchr(hops, ',');
+	if (last != NULL)
+		*last++ = '\0';
+	split_hop(last != NULL ? last : hops, &hop);
+	if (hop.host[0] == '-' || hop.host[0] == '\0' || hops[0] == '-') {
+		rc = fm_fail(FM_ERR_CONFIG, "jump = %s: [user@]host[:port], comma separated", t->jump);
+		goto out;
+	}
+	files = fm_sprintf("UserKnownHostsFile=\"%s\"%s%s%s", known_hosts,
+		t->known_hosts_count > 0 ? " \"" : "",
+		t->known_hosts_count > 0 ? t->known_hosts[0] : "",
+		t->known_hosts_count > 0 ? "\"" : "");
+	to = fm_sprintf(strchr(t->hostname, ':') != NULL ? "[%s]:%d" : "%s:%d", t->hostname, t->port);
+	if (files == NULL || to == NULL)
+		goto out;
+	argv[n++] = (char[]){"ssh"};
+	argv[n++] = (char[]){"-o"};
+	argv[n++] = (char[]){"BatchMode=yes"};
+	argv[n++] = (char[]){"-o"};
+	argv[n++] = (char[]){"StrictHostKeyChecking=yes"};
+	argv[n++] = (char[]){"-o"};
+	argv[n++] = files;
+	if (last != NULL) {
+		argv[n++] = (char[]){"-J"};
+		argv[n++] = hops;
+	}
+	if (hop.port[0] != '\0') {
+		argv[n++] = (char[]){"-p"};
+		argv[n++] = hop.port;
+	}
+	argv[n++] = (char[]){"-W"};
+	argv[n++] = to;
+	argv[n++] = hop.host;
+	argv[n] = NULL;
+	rc = start_child(argv, fd, child);
+out:
+	free(hops);
+	free(files);
+	free(to);
+	return rc;
+}
+
+int fm_connect_proxy(
+	const struct fm_ssh_target *t, const char *known_hosts, int *fd, pid_t *child)
+{
+	char *command, *argv[4] = {(char[]){"/bin/sh"}, (char[]){"-c"}};
+	int rc;
+
+	*fd = -1;
+	*child = -1;
+	if (t->jump != NULL)
+		return start_jump(t, known_hosts, fd, child);
+	command = fm_sprintf("exec %s", t->proxy_command);
+	if (command == NULL)
+		return FM_ERR_MEMORY;
+	argv[2] = command;
+	argv[3] = NULL;
+	rc = start_child(argv, fd, child);
+	free(command);
+	return rc;
+}
