@@ -2,6 +2,7 @@
 # Builds every own instance under algos/ as its recipe says, with the guide's reference flags, and checks each
 # library with algos_check: vectors, alignment, unused bits, refusals, bytes around the digest, exported names.
 # The same with AddressSanitizer and UBSan under gcc and clang; the sums over all lengths 0 to 4096 must be equal.
+# With clang's MemorySanitizer a message counts as uninitialised: a branch or an index that depends on it is found.
 # First the checker itself is shown libraries that are wrong on purpose: it must name what is wrong with each.
 #
 #     test_algos.sh [CANDIDATE...]     all, or those named
@@ -132,6 +133,49 @@ for c in gcc clang; do
 	fi
 done
 
+cat >"$tmp/constant.c" <<'C'
+/* Hashes messages that count as uninitialised: MemorySanitizer ends the program at a branch or an index that depends
+ * on them. The digests must depend on them, else nothing was seen. */
+#include <sanitizer/msan_interface.h>
+#include <stdlib.h>
+int CryptHash(int n, const unsigned char *m, unsigned long long bits, unsigned char *d);
+int main(int argc, char **argv)
+{
+	static unsigned char digest[512];
+	int n = argc > 1 ? atoi(argv[1]) : 0;
+
+	for (unsigned bits = 1; bits <= 3000; bits += 7) {
+		unsigned char *msg = malloc(bits / 8 + 1);
+
+		if (msg == NULL)
+			return 2;
+		__msan_poison(msg, bits / 8 + 1);
+		if (CryptHash(n, msg, bits, digest) != 0 || __msan_test_shadow(digest, (size_t)n / 8) < 0)
+			return 1;
+		free(msg);
+	}
+	return 0;
+}
+C
+memory='-O1 -g1 -fsanitize=memory -fno-sanitize-recover=all'
+tracking=
+echo 'int main(void) { return 0; }' >"$tmp/probe.c"
+# shellcheck disable=SC2086
+if have clang && clang $memory -o "$tmp/probe" "$tmp/probe.c" 2>/dev/null && "$tmp/probe"; then
+	tracking=yes
+else
+	echo "note: no MemorySanitizer"
+fi
+
+# constant_time BITS FLAGS_AND_SOURCES...: in the current folder
+constant_time() {
+	n=$1
+	shift
+	# shellcheck disable=SC2086
+	clang $memory -o "$tmp/constant" "$tmp/constant.c" "$@" >"$tmp/out" 2>&1 &&
+		"$tmp/constant" "$n" >"$tmp/out" 2>&1
+}
+
 # ---- libraries that are wrong on purpose
 
 # A 32-bit toy hash; WRONG chooses what is wrong with it.
@@ -162,6 +206,13 @@ int CryptHash(int n, const unsigned char *m, unsigned long long bits, unsigned c
 		d[4] = 0;
 	if (WRONG == 6) /* is another function */
 		d[0] ^= 1;
+#if WRONG == 8 /* looks up what the message says */
+	static const unsigned char table[256] = {1, 2, 3};
+	d[1] ^= table[d[0]];
+#elif WRONG == 9 /* takes as long as the message says */
+	for (volatile unsigned i = 0; i < d[0]; i++)
+		;
+#endif
 	return WRONG == 7; /* reports an error after writing */
 }
 C
@@ -190,6 +241,16 @@ expect_wrong 4 fixed 'vectors'
 expect_wrong 5 fixed 'bytes around the digest'
 expect_wrong 6 fixed 'vectors'
 expect_wrong 7 fixed 'bytes around the digest'
+if [ -n "$tracking" ]; then
+	if constant_time 32 -DWRONG=0 "$tmp/wrong.c"; then pass; else fail "constant time: the toy hash does not pass"; fi
+	for w in 8 9; do
+		if constant_time 32 -DWRONG=$w "$tmp/wrong.c" || ! grep -q MemorySanitizer "$tmp/out"; then
+			fail "constant time: wrong library $w is not found"
+		else
+			pass
+		fi
+	done
+fi
 
 # ---- the instances
 
@@ -223,6 +284,18 @@ one_instance() {
 	tally "$tmp/out" $? "$cc"
 	sum=$(grep '^fold ' "$tmp/out")
 
+	if [ -n "$tracking" ] && [ "$id|$sources" != "$tracked" ]; then
+		# shellcheck disable=SC2046,SC2086
+		if (cd "$root/algos/$id" && constant_time "$bits" $flags $(prefixed -D $defines) -I. \
+			$(prefixed -I $include) $sources); then
+			pass
+		else
+			fail "$name: a branch or an index depends on the message"
+			sed 's/^/    /' "$tmp/out" | head -n 20
+		fi
+		tracked="$id|$sources"
+	fi
+
 	# instances that differ in the timed digest length alone share these builds
 	key="$id|$sources|$defines|$include|$libs"
 	for c in $sanitizing; do
@@ -251,6 +324,7 @@ one_instance() {
 
 instances=0
 built=
+tracked=
 for ini in "$root"/algos/*/candidate.ini; do
 	id=$(basename "$(dirname "$ini")")
 	case " ${*:-$id} " in *" $id "*) ;; *) continue ;; esac
