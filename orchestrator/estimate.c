@@ -1,0 +1,139 @@
+/* estimate.c: a campaign's time from earlier bundles, else from a rule of thumb. */
+#include "orchestrator/estimate.h"
+#include "orchestrator/evidence.h"
+#include "protocol/fs.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND 1000000000ULL
+
+#define HOST_NS  (20 * SECOND) /* connecting, building the agent, counters, moving bundles */
+#define BUILD_NS (2 * SECOND)  /* one library */
+#define KAT_NS   (SECOND / 3)  /* KAT_2_12 and KAT_2_23 */
+#define FULL_NS                                                                             \
+	(60 * SECOND) /* KAT_2_33: about 46 s on the machine of guide measurements, and its \
+	                 message once */
+#define PROCESS_NS (SECOND / 50) /* start, checks, warm-up of one process */
+#define BYTE_NS    8             /* 20 cycles at 2.5 GHz */
+#define CALL_NS    500           /* what a call costs without bytes */
+
+uint64_t fm_estimate_cell(const char *profile, uint64_t t1_ns)
+{
+	uint64_t t1 = t1_ns == 0 ? 1 : t1_ns, calls = (SECOND + t1 - 1) / t1, processes = 5;
+
+	if (strcmp(profile, "smoke") == 0) {
+		processes = 2;
+		calls = SECOND / 1000 / t1 + 2;
+	} else { /* as profile guide plans its processes */
+		calls = calls < 20 ? 20 : calls > 20000 ? 20000 : calls;
+		if (processes * calls > 900 * SECOND / t1) /* the cell's budget is 900 s */
+			calls = 900 * SECOND / t1 / processes > 20 ? 900 * SECOND / t1 / processes
+			                                           : 20;
+	}
+	return (processes + 1) * PROCESS_NS + processes * calls * t1;
+}
+
+/* The newest evidence of this system for this candidate below results/<campaign>/bundles/; *found
+ * tells whether there is one. Trees are not verified here: an estimate may be wrong. */
+static int newest_evidence(const char *results, const char *system, const char *candidate,
+        struct fm_evidence *out, bool *found)
+{
+	DIR *dir = opendir(results);
+	struct dirent *entry;
+	int rc = FM_OK;
+
+	*found = false;
+	if (dir == NULL)
+		return FM_OK;
+	while (rc == FM_OK && (entry = readdir(dir)) != NULL) {
+		struct fm_evidence e;
+		char *path;
+		int fd = -1;
+
+		if (!fm_name_ok(entry->d_name))
+			continue;
+		if ((path = fm_sprintf("%s/bundles/%s/%s", entry->d_name, system, candidate)) ==
+		        NULL) {
+			rc = FM_ERR_MEMORY;
+			break;
+		}
+		if (fm_fs_dir(dirfd(dir), path, &fd) == FM_OK &&
+		        fm_evidence_read(fd, &e) == FM_OK) {
+			/* equal times: the greater name, so that the order of the folder decides
+			 * nothing */
+			if (!*found || strcmp(e.clock.started_at, out->clock.started_at) > 0 ||
+			        (strcmp(e.clock.started_at, out->clock.started_at) == 0 &&
+			                strcmp(e.campaign, out->campaign) > 0)) {
+				if (*found)
+					fm_evidence_free(out);
+				*out = e;
+				*found = true;
+			} else {
+				fm_evidence_free(&e);
+			}
+		}
+		if (fd >= 0)
+			close(fd);
+		free(path);
+	}
+	closedir(dir);
+	return rc;
+}
+
+static uint64_t earlier_t1(const struct fm_evidence *e, const struct fm_cell *cell)
+{
+	for (size_t i = 0; i < e->measured_count; i++)
+		if (strcmp(e->measured[i].instance, cell->instance) == 0 &&
+		        strcmp(e->measured[i].version, cell->version) == 0 &&
+		        strcmp(e->measured[i].operation, cell->operation) == 0 &&
+		        e->measured[i].t1_ns > 0)
+			return (uint64_t)e->measured[i].t1_ns;
+	return 0;
+}
+
+int fm_estimate_system(const struct fm_plan *p, const struct fm_plan_system *s, const char *results,
+        struct fm_estimate *out)
+{
+	uint64_t library = BUILD_NS + KAT_NS + (strcmp(p->kat, "full") == 0 ? FULL_NS : 0);
+	struct fm_evidence e;
+	bool found = false;
+	struct fm_cell two[2], *cell = &two[0], *before = &two[1], *swap;
+	size_t name = strlen(s->name);
+	int rc = FM_OK;
+
+	memset(two, 0, sizeof two);
+	*out = (struct fm_estimate){HOST_NS, 0, 0};
+	for (size_t i = 0; rc == FM_OK && i < p->cell_count; i++) {
+		uint64_t t1;
+
+		if (strncmp(p->cells[i], s->name, name) != 0 || p->cells[i][name] != '/')
+			continue;
+		if ((rc = fm_cell_parse(p->cells[i], cell)) != FM_OK)
+			break;
+		if (before->system == NULL || strcmp(before->candidate, cell->candidate) != 0) {
+			if (found)
+				fm_evidence_free(&e);
+			if ((rc = newest_evidence(results, s->name, cell->candidate, &e, &found)) !=
+			        FM_OK)
+				break;
+		}
+		if (before->system == NULL || strcmp(before->candidate, cell->candidate) != 0 ||
+		        strcmp(before->instance, cell->instance) != 0 ||
+		        strcmp(before->version, cell->version) != 0)
+			out->ns += library;
+		t1 = found ? earlier_t1(&e, cell) : 0;
+		out->earlier += t1 > 0;
+		out->cells++;
+		out->ns += fm_estimate_cell(
+		        p->profile, t1 > 0 ? t1 : CALL_NS + (uint64_t)cell->bytes * BYTE_NS);
+		swap = before;
+		before = cell;
+		cell = swap;
+	}
+	if (found)
+		fm_evidence_free(&e);
+	return rc;
+}
