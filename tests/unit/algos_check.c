@@ -90,9 +90,9 @@ static bool all_guard(const unsigned char *p, size_t n)
 }
 
 /* Calls the library with the digest shift bytes behind an aligned address and guard bytes around
- * it. Returns what the library returns; the digest is copied to out if that is 0. REFUSED stands
- * for an error with the digest untouched; a touched guard, or a digest changed in spite of an
- * error, ends the run as failed, because nothing after it could be trusted. */
+ * it. Returns 0 with the digest in out, or REFUSED for an error with the digest untouched. A
+ * touched guard, or a digest changed in spite of an error, ends the run as failed, because nothing
+ * after it could be trusted. */
 static int call_hash(const struct subject *s, int bits, const unsigned char *msg,
         unsigned long long msg_bits, unsigned shift, unsigned char *out)
 {
@@ -250,8 +250,8 @@ static FILE *open_file(const char *path)
 	return f;
 }
 
-/* Every vector, then the same at every alignment of message and digest, twice, and with the unused
- * bits of the last byte inverted. The first digest that differs ends the check. */
+/* One vector at every alignment of message and digest, each also with the unused bits of the last
+ * byte inverted. The first digest that differs ends the check. */
 static bool vector_holds(const struct subject *s, const struct vector *v)
 {
 	unsigned char got[MAX_DIGEST_BYTES], *base, *msg;
