@@ -79,12 +79,12 @@ static void put_place(struct fm_buf *b, const struct fm_json_node *n)
 	for (const struct fm_json_node *c = n->parent->child; c != n; c = c->next)
 		index++;
 	if (n->key != NULL)
-		(void)fm_buf_printf(b, "%s", n->key);
+		(void)!fm_buf_printf(b, "%s", n->key);
 	else if (b->len > 0 && b->data[b->len - 1] == '.')
 		b->len--;
 	if (n->key == NULL)
-		(void)fm_buf_printf(b, "[%zu]", index);
-	(void)fm_buf_puts(b, ".");
+		(void)!fm_buf_printf(b, "[%zu]", index);
+	(void)!fm_buf_puts(b, ".");
 }
 
 static int fail_at(const struct fm_json_node *o, const char *key, const char *why)
@@ -94,7 +94,7 @@ static int fail_at(const struct fm_json_node *o, const char *key, const char *wh
 	int rc;
 
 	put_place(&place, o);
-	(void)fm_buf_puts(&place, key);
+	(void)!fm_buf_puts(&place, key);
 	rc = fm_fail(FM_ERR_FORM, "%s: %s: %s", o->document->what,
 	        fm_escape(place.data == NULL ? "" : place.data, place.len, shown, sizeof shown),
 	        why);

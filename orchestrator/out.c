@@ -171,17 +171,17 @@ static void event_line(const struct fm_event *e)
 	const char *part[] = {e->stage, e->candidate, e->cell, e->klass, e->reason, e->text};
 	char left[32];
 
-	(void)fm_buf_printf(&b, "%-8s %s", e->system == NULL ? "" : e->system,
+	(void)!fm_buf_printf(&b, "%-8s %s", e->system == NULL ? "" : e->system,
 	        e->stage != NULL && strcmp(e->event, "stage") == 0 ? "" : e->event);
 	for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
 		if (part[i] != NULL && part[i][0] != '\0')
-			(void)fm_buf_printf(
+			(void)!fm_buf_printf(
 			        &b, "%s%s", b.data[b.len - 1] == ' ' ? "" : "  ", part[i]);
 	if (e->total > 0)
-		(void)fm_buf_printf(&b, "  %llu/%llu", (unsigned long long)e->done,
+		(void)!fm_buf_printf(&b, "  %llu/%llu", (unsigned long long)e->done,
 		        (unsigned long long)e->total);
 	if (e->has_eta)
-		(void)fm_buf_printf(&b, ", %s left", fm_duration(e->eta_s * 1000000000ULL, left));
+		(void)!fm_buf_printf(&b, ", %s left", fm_duration(e->eta_s * 1000000000ULL, left));
 	if (b.data != NULL)
 		person_line("", b.data);
 	fm_buf_free(&b);

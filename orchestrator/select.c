@@ -81,7 +81,7 @@ static int names_there(const struct fm_inventory *inv, const char *word, const c
 	for (size_t i = 0; i < inv->count; i++)
 		if (fm_buf_printf(&all, "%s%s", i == 0 ? "" : ", ", inv->systems[i].name) !=
 		        FM_OK) {
-			(void)fm_buf_puts(&all, ", ...");
+			(void)!fm_buf_puts(&all, ", ...");
 			break;
 		}
 	rc = fm_fail(FM_ERR_USAGE, "--limit: '%s' %s; %s has: %s",
@@ -95,7 +95,7 @@ static int apply(const struct choice *c, const char *word)
 {
 	bool exclude = word[0] == '!', any = false, ranged;
 	const char *const *set = NULL;
-	struct range r;
+	struct range r = {0, NULL, 0, 0};
 
 	word += exclude;
 	ranged = parse_range(word, &r);
