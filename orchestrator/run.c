@@ -45,6 +45,27 @@ static bool has_cells(const struct fm_plan *p, const char *system, const char *c
 	return *n > 0;
 }
 
+/* The newest dispatch was refused here: nobody asks for it again but the operator, with redo. */
+static bool was_rejected(struct fm_campaign *c, const char *system, const char *candidate)
+{
+	struct fm_job *jobs = NULL;
+	size_t count = 0;
+	bool rejected = false;
+
+	if (fm_journal_jobs(c->journal, &jobs, &count) != FM_OK)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(jobs[i].system, system) == 0 && strcmp(jobs[i].candidate, candidate) == 0)
+			rejected = jobs[i].state == FM_JOB_REJECTED;
+	}
+	free(jobs);
+	if (rejected)
+		fm_say("%s %s: its bundle was rejected; to have it done again: fleetmark redo measure -l "
+		       "%s -c %s %s",
+			system, candidate, system, candidate, c->name);
+	return rejected;
+}
+
 /* What a system still owes: planned candidates without an accepted bundle. */
 static int fill_host(struct fm_campaign *c, struct fm_host *h)
 {
@@ -61,7 +82,7 @@ static int fill_host(struct fm_campaign *c, struct fm_host *h)
 			!fm_campaign_wants(c, k->id))
 			continue;
 		rc = fm_journal_accepted_job(c->journal, h->system->name, k->id, &job, &found);
-		if (rc != FM_OK || found)
+		if (rc != FM_OK || found || was_rejected(c, h->system->name, k->id))
 			continue;
 		j = fm_grow(&h->jobs, &h->count, sizeof *j);
 		if (j == NULL)

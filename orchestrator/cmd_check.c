@@ -1,0 +1,264 @@
+/* cmd_check.c: `fleetmark check`: reaches every system in parallel and says whether it can measure, and what could disturb it. */
+#include "orchestrator/command.h"
+#include "orchestrator/host.h"
+#include "orchestrator/out.h"
+#include "orchestrator/pool.h"
+#include "orchestrator/select_sets.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL_MAX     (64u << 10)
+#define CHECK_WAIT_S 180
+#define REPORT_MAX   (256u << 10)
+
+struct visit {
+	const struct fm_system *system;
+	struct fm_home *home;
+	const struct fm_agent_source *agent;
+	struct fm_buf text; /* the report, printed in the inventory's order */
+	int rc;
+	char error[1000];
+	bool marked; /* something is bad or unknown */
+	char machine[65], boot[65];
+};
+
+static void note(struct visit *v, const char *what, const char *severity, const char *state,
+	const char *text)
+{
+	char line[900];
+
+	fm_out_event(&(struct fm_event){.event = "host_check", .system = v->system->name,
+		.stage = what, .klass = severity, .reason = state, .text = text, .quiet = true});
+	if (strcmp(state, "ok") == 0)
+		return;
+	v->marked = true;
+	snprintf(line, sizeof line, "  %s %s: %s (%s)\n",
+		strcmp(severity, "refuse") == 0 ? "UNFIT " : strcmp(severity, "mark") == 0 ? "mark  "
+											  : "note  ",
+		what, text, state);
+	(void)!fm_buf_puts(&v->text, line);
+}
+
+static void percent_decode(char *text)
+{
+	char *to = text;
+	unsigned value;
+
+	for (char *from = text; *from != '\0'; from++) {
+		if (from[0] == '%' && sscanf(from + 1, "%2X", &value) == 1 && from[1] != '\0' &&
+			from[2] != '\0') {
+			*to++ = (char)value;
+			from += 2;
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to = '\0';
+}
+
+/* "check severity state value source" */
+static void take_check(struct visit *v, const char *value)
+{
+	char copy[1100], text[1100], *field[5], *save = NULL;
+
+	snprintf(copy, sizeof copy, "%s", value);
+	for (int i = 0; i < 5; i++) {
+		field[i] = strtok_r(i == 0 ? copy : NULL, " ", &save);
+		if (field[i] == NULL)
+			return;
+	}
+	percent_decode(field[3]);
+	percent_decode(field[4]);
+	snprintf(text, sizeof text, "%s, %s", field[3], field[4]);
+	note(v, field[0], field[1], field[2], text);
+	if (strcmp(field[1], "refuse") == 0 && strcmp(field[2], "bad") == 0 && v->rc == FM_OK)
+		v->rc = fm_fail(FM_ERR_REFUSED, "%s: %s", field[0], text);
+}
+
+static int ask(struct visit *v, struct fm_session *s)
+{
+	struct fm_buf call = FM_BUF_INIT(CALL_MAX);
+	struct fm_text reply = {0};
+	const char *value;
+	int rc = fm_call_begin(&call, "check");
+
+	if (rc == FM_OK)
+		rc = fm_text_put(&call, "cpu", "%d", v->system->cpu);
+	if (rc == FM_OK)
+		rc = fm_text_end(&call);
+	if (rc == FM_OK)
+		rc = fm_session_call(s, &call, NULL, 0, &reply, CHECK_WAIT_S);
+	if (rc == FM_OK)
+		rc = fm_text_take(&reply, "counter", &value);
+	if (rc == FM_OK) {
+		(void)!fm_buf_printf(&v->text, "  counter: %s\n", value);
+		fm_out_event(&(struct fm_event){.event = "counter", .system = v->system->name,
+			.text = value, .quiet = true});
+		while (fm_text_maybe(&reply, "rejected", &value))
+			(void)!fm_buf_printf(&v->text, "    not %s\n", value);
+		while (fm_text_maybe(&reply, "host_check", &value))
+			take_check(v, value);
+		rc = fm_text_close(&reply);
+	}
+	fm_text_free(&reply);
+	fm_buf_free(&call);
+	return rc;
+}
+
+static void describe(struct visit *v, struct fm_session *s)
+{
+	const struct fm_facts *f = fm_session_facts(s);
+
+	(void)!fm_buf_printf(&v->text, "  %s\n", fm_session_describe(s));
+	(void)!fm_buf_printf(&v->text, "  %s, Linux %s, %s, %lld CPUs, %lld MiB, %lld MiB free, %s\n",
+		f->os, f->kernel, f->cpu_model, (long long)f->logical_cpus,
+		(long long)f->memory_kib / 1024, (long long)f->free_kib / 1024, f->compiler);
+	if (f->emulator[0] != '\0')
+		note(v, "emulator", "mark", "bad", f->emulator);
+	if (f->holder[0] != '\0')
+		note(v, "busy", "mark", "bad", f->holder);
+	if (f->key[0] == '\0')
+		note(v, "enrolment", "mark", "bad", "not enrolled yet");
+}
+
+static int check_fit(struct visit *v, struct fm_session *s)
+{
+	const struct fm_facts *f = fm_session_facts(s);
+
+	snprintf(v->machine, sizeof v->machine, "%s", f->machine);
+	snprintf(v->boot, sizeof v->boot, "%s", f->boot);
+	if (strcmp(f->arch, v->system->arch) != 0)
+		return fm_fail(FM_ERR_ARCH, "the inventory says arch = %s, the host runs %s programs",
+			v->system->arch, f->arch);
+	if (f->missing_count > 0)
+		return fm_fail(FM_ERR_MISSING, "the host lacks %s; deploy/setup-host.sh installs it",
+			f->missing[0]);
+	return FM_OK;
+}
+
+static void visit(void *arg, int wake)
+{
+	struct visit *v = arg;
+	struct fm_session *s = NULL;
+	int rc = fm_session_open(&s, v->system, v->home, v->agent, wake, -1);
+
+	if (rc == FM_OK) {
+		describe(v, s);
+		rc = check_fit(v, s);
+	}
+	if (rc == FM_OK) {
+		v->rc = FM_OK;
+		rc = ask(v, s);
+	}
+	fm_session_close(s);
+	if (rc != FM_OK)
+		v->rc = rc;
+	if (v->rc != FM_OK)
+		snprintf(v->error, sizeof v->error, "%s", fm_error_text());
+}
+
+/* One machine under two names: the later section is at fault. */
+static void find_twins(struct visit *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (v[i].boot[0] == '\0' || strcmp(v[i].boot, v[k].boot) != 0)
+				continue;
+			v[i].rc = FM_ERR_SAME_MACHINE;
+			snprintf(v[i].error, sizeof v[i].error,
+				"%s and %s are one machine (same boot-id)", v[i].system->name,
+				v[k].system->name);
+			break;
+		}
+	}
+}
+
+static void print(const struct visit *v, bool json)
+{
+	char *save = NULL;
+
+	if (!json) {
+		fm_result("%s: %s", v->system->name, v->rc == FM_OK ? "can measure" : "CANNOT MEASURE");
+		for (char *line = v->text.len > 0 ? strtok_r(v->text.data, "\n", &save) : NULL;
+			line != NULL; line = strtok_r(NULL, "\n", &save))
+			fm_result("%s", line);
+	}
+	fm_out_event(&(struct fm_event){.event = "check", .system = v->system->name, .quiet = true,
+		.klass = fm_error_class(v->rc), .reason = fm_error_reason(v->rc),
+		.text = v->rc == FM_OK ? "can measure" : v->error});
+	if (v->rc != FM_OK) {
+		(void)fm_fail(v->rc, "%s", v->error);
+		fm_out_error(v->rc, v->system->name, "check", NULL);
+	}
+}
+
+static int outcome(const struct visit *v, size_t count, bool strict)
+{
+	size_t good = 0, marked = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		good += v[i].rc == FM_OK;
+		marked += v[i].marked;
+	}
+	if (good == 0)
+		return 3;
+	return good < count || (strict && marked > 0) ? 1 : 0;
+}
+
+static int visit_all(const struct fm_options *o, const struct fm_inventory *inv,
+	struct fm_home *home, const struct fm_agent_source *agent, int *status)
+{
+	struct visit *visits = fm_alloc_array(inv->count + 1, sizeof *visits);
+	void **items = fm_alloc_array(inv->count + 1, sizeof *items);
+	size_t count = 0;
+	int rc = visits == NULL || items == NULL ? FM_ERR_MEMORY : FM_OK;
+
+	for (size_t i = 0; rc == FM_OK && i < inv->count; i++) {
+		if (!inv->systems[i].selected)
+			continue;
+		visits[count] = (struct visit){.system = &inv->systems[i], .home = home, .agent = agent,
+			.text = FM_BUF_INIT(REPORT_MAX), .rc = FM_ERR_INTERRUPTED};
+		items[count] = &visits[count];
+		count++;
+	}
+	if (rc == FM_OK)
+		rc = fm_pool_run(visit, items, count, o->jobs);
+	if (rc == FM_OK) {
+		find_twins(visits, count);
+		for (size_t i = 0; i < count; i++)
+			print(&visits[i], o->json);
+		*status = outcome(visits, count, o->strict);
+	}
+	for (size_t i = 0; i < count; i++)
+		fm_buf_free(&visits[i].text);
+	free(visits);
+	free(items);
+	return rc;
+}
+
+int fm_cmd_check(const struct fm_options *o, int *status)
+{
+	struct fm_inventory inv = {0};
+	struct fm_home home = {.dirfd = -1};
+	struct fm_agent_source agent = {0};
+	int rc;
+
+	if (o->inventory == NULL)
+		return fm_fail(FM_ERR_USAGE, "no inventory: give -i FILE or write ./fleetmark.ini");
+	rc = fm_inventory_load(o->inventory, &inv);
+	if (rc == FM_OK)
+		rc = fm_home_open(&home);
+	if (rc == FM_OK)
+		rc = fm_home_key(&home);
+	if (rc == FM_OK)
+		rc = fm_select_systems(o, &inv, &home);
+	if (rc == FM_OK)
+		rc = fm_agent_source(o->root, &agent);
+	if (rc == FM_OK)
+		rc = visit_all(o, &inv, &home, &agent, status);
+	fm_agent_source_free(&agent);
+	fm_home_close(&home);
+	fm_inventory_free(&inv);
+	return rc == FM_OK && *status != 0 ? FM_REPORTED : rc;
+}
