@@ -161,7 +161,7 @@ static int wrap_value(const struct fm_text *t, int rc)
 
 int fm_text_take_u64(struct fm_text *t, const char *key, uint64_t max, uint64_t *value)
 {
-	const char *text;
+	const char *text = NULL;
 	int rc = fm_text_take(t, key, &text);
 
 	return rc != FM_OK ? rc : wrap_value(t, fm_parse_u64(text, max, value));
@@ -169,7 +169,7 @@ int fm_text_take_u64(struct fm_text *t, const char *key, uint64_t max, uint64_t 
 
 int fm_text_take_i64(struct fm_text *t, const char *key, int64_t *value)
 {
-	const char *text;
+	const char *text = NULL;
 	uint64_t magnitude;
 	bool minus;
 	int rc = fm_text_take(t, key, &text);
@@ -188,7 +188,7 @@ int fm_text_take_i64(struct fm_text *t, const char *key, int64_t *value)
 
 int fm_text_take_hex(struct fm_text *t, const char *key, char hex[65])
 {
-	const char *text;
+	const char *text = NULL;
 	int rc = fm_text_take(t, key, &text);
 
 	if (rc != FM_OK)
@@ -203,7 +203,7 @@ int fm_text_take_hex(struct fm_text *t, const char *key, char hex[65])
 
 int fm_text_take_name(struct fm_text *t, const char *key, char name[65])
 {
-	const char *text;
+	const char *text = NULL;
 	int rc = fm_text_take(t, key, &text);
 
 	if (rc != FM_OK)
