@@ -93,6 +93,22 @@ void fm_page_plain(struct fm_page *p, const char *what, const char *text)
 	put(p, text, strlen(text));
 }
 
+void fm_page_link(struct fm_page *p, const char *before, const char *title, const char *address)
+{
+	static const char allowed[] =
+	        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	        "-._~:/?#@!$&+,;=%";
+
+	if (address == NULL || *address == '\0')
+		return;
+	fm_page(p, "%s", before);
+	if ((strncmp(address, "https://", 8) == 0 || strncmp(address, "http://", 7) == 0) &&
+	        address[strspn(address, allowed)] == '\0')
+		fm_page(p, "[%s](%s)", title, address);
+	else
+		fm_page_text(p, address);
+}
+
 void fm_page_table(struct fm_page *p, const char *const *heads, size_t count)
 {
 	put(p, "|", 1);

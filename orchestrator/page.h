@@ -33,6 +33,10 @@ void fm_page_code(struct fm_page *p, const char *text);
  */
 void fm_page_plain(struct fm_page *p, const char *what, const char *text);
 
+/* before, then [title](address) if the address is a plain http(s) one, else its text; nothing for
+ * NULL or "". */
+void fm_page_link(struct fm_page *p, const char *before, const char *title, const char *address);
+
 /* Tables: head and rule; then per row begin, cells, end. An empty cell prints as the published
  * pages have it. */
 void fm_page_table(struct fm_page *p, const char *const *heads, size_t count);

@@ -1,15 +1,23 @@
-/* report.h: everything derived from a verified tree: data/, Markdown pages, HTML pages with charts; same tree, same bytes. */
+/* report.h: everything derived from a verified tree: data/, Markdown pages, HTML pages with charts;
+ * same tree, same bytes. */
 #ifndef FM_REPORT_H
 #define FM_REPORT_H
 
 #include "protocol/error.h"
 #include <stdbool.h>
 
-/* Reads plan/, tree.json, bundles/ of the tree folder dirfd (seals already checked) and writes data/, <candidate>/, summary_*.md, compare.md,
- * index.html ... into it. check: writes nothing, compares, FM_ERR_DIGEST naming the first differing file. */
+/* Reads plan/, tree.json, bundles/ of the tree folder dirfd (seals already checked) and writes
+ * data/, <candidate>/, summary_*.md, compare.md, index.html ... into it. check: writes nothing,
+ * compares, FM_ERR_DIGEST naming the first differing file. */
 FM_CHECK int fm_report_tree(int dirfd, const char *base, bool check);
 
-/* Pages from a data set of the published harness (report --data), layouts published and site; into folder out. */
-FM_CHECK int fm_report_data(const char *data, const char *root, const char *layout, const char *out, bool check);
+/* The same with the derived files in folder outfd; print: with check, a line "differs: PATH" on
+ * stdout per file. */
+FM_CHECK int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool print);
+
+/* Pages from a data set of the published harness (report --data), layouts published and site; into
+ * folder out. */
+FM_CHECK int fm_report_data(
+        const char *data, const char *root, const char *layout, const char *out, bool check);
 
 #endif

@@ -1,0 +1,67 @@
+/* cmd_report.c: `fleetmark report`: pages and data/ of a tree again, or pages of a published data
+ * set. */
+#include "orchestrator/command.h"
+#include "orchestrator/out.h"
+#include "orchestrator/report.h"
+#include "protocol/digest.h"
+#include "protocol/fs.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int report_data(const struct fm_options *o)
+{
+	const char *layout = o->layout == NULL ? "published" : o->layout;
+
+	if (o->argc != 0)
+		return fm_fail(FM_ERR_USAGE, "report: a tree and --data DIR exclude each other");
+	if (o->output == NULL)
+		return fm_fail(
+		        FM_ERR_USAGE, "report --data DIR: -o FOLDER says where the pages go");
+	return fm_report_data(o->data, o->root, layout, o->output, o->check);
+}
+
+static int report_tree(const struct fm_options *o)
+{
+	int tree = -1, out = -1, rc;
+	bool sealed;
+
+	if (o->argc != 1)
+		return fm_fail(FM_ERR_USAGE,
+		        "report: one tree (a folder results/CAMPAIGN), or --data DIR -o FOLDER");
+	if (o->layout != NULL && strcmp(o->layout, "fleetmark") != 0)
+		return fm_fail(FM_ERR_USAGE,
+		        "--layout: read %.40s, allowed for a tree is fleetmark", o->layout);
+	if ((rc = fm_fs_dir(AT_FDCWD, o->argv[0], &tree)) != FM_OK)
+		return rc;
+	sealed = faccessat(tree, "MANIFEST.sha256.sig", F_OK, 0) == 0;
+	if (o->output == NULL) {
+		/* a sealed tree is never written into: its pages are compared */
+		rc = fm_report_tree_to(tree, tree, o->base, o->check || sealed, true);
+		if (rc == FM_OK)
+			fm_say(o->check || sealed
+			                ? "report: every derived file follows from the samples"
+			                : "report: data/ and pages written");
+		else if (rc == FM_ERR_DIGEST && sealed)
+			fm_wrap(rc, "the sealed tree keeps its pages; -o FOLDER writes these ones "
+			            "elsewhere");
+	} else if ((rc = o->check ? fm_fs_dir(AT_FDCWD, o->output, &out)
+	                          : fm_fs_mkdirs(AT_FDCWD, o->output, 0755, &out)) == FM_OK) {
+		rc = fm_report_tree_to(tree, out, o->base, o->check, true);
+		close(out);
+	}
+	close(tree);
+	return rc;
+}
+
+int fm_cmd_report(const struct fm_options *o, int *status)
+{
+	int rc = fm_crypto_init();
+
+	if (rc == FM_OK)
+		rc = o->data != NULL ? report_data(o) : report_tree(o);
+	*status = rc == FM_ERR_DIGEST ? 1 : fm_error_status(rc);
+	return rc;
+}

@@ -1,0 +1,405 @@
+/* page_compare.c: <candidate>/compare.md: the systems side by side, per instance and version, with
+ * intervals of the ratios. */
+#include "orchestrator/number.h"
+#include "orchestrator/report_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DASH "\xe2\x80\x93"
+
+/* One line of an environment comparison: a value per system; equal ones are gathered for the
+ * closing line. */
+struct diff {
+	struct fm_page *p;
+	const struct fm_report *r;
+	struct fm_buf same; /* names of equal rows */
+	bool begun;
+};
+
+static void diff_row(struct diff *d, const char *name, const char *const *values)
+{
+	bool equal = true;
+	const char *first = NULL;
+
+	for (size_t i = 0; i < d->r->system_count; i++) {
+		if (values[i] == NULL)
+			continue;
+		equal = equal && (first == NULL || strcmp(first, values[i]) == 0);
+		first = values[i];
+	}
+	if (first == NULL)
+		return;
+	if (equal) {
+		if (fm_buf_printf(&d->same, "%s%s", d->same.len > 0 ? ", " : "", name) != FM_OK)
+			d->p->error = FM_ERR_MEMORY;
+		return;
+	}
+	if (!d->begun) {
+		fm_page(d->p, "| differs |");
+		for (size_t i = 0; i < d->r->system_count; i++)
+			fm_page(d->p, " %s |", d->r->systems[i].plan->name);
+		fm_page(d->p, "\n|---|");
+		for (size_t i = 0; i < d->r->system_count; i++)
+			fm_page(d->p, "---|");
+		fm_page(d->p, "\n");
+		d->begun = true;
+	}
+	fm_page_row(d->p);
+	fm_page_cell(d->p, "%s", name);
+	for (size_t i = 0; i < d->r->system_count; i++)
+		fm_page_cell_text(d->p, values[i] == NULL ? DASH : values[i]);
+	fm_page_row_end(d->p);
+}
+
+static const char *text_of(const struct fm_report_system *s, int which, char *buf, size_t size)
+{
+	const char *fixed[] = {s->plan->arch, s->cpu_model, s->core_type, s->compiler, s->os,
+	        s->kernel, s->microcode, s->label, s->source, s->scope, s->isolation};
+
+	if (which == 0)
+		return fixed[0];
+	if (!s->any)
+		return NULL;
+	if (which < 11)
+		return fixed[which];
+	switch (which) {
+	case 11:
+		snprintf(buf, size, "%s",
+		        s->nominal_khz > 0 ? fm_n_ghz((double)s->nominal_khz).s : "unknown");
+		break;
+	case 12:
+		snprintf(buf, size, "%s",
+		        s->measured_hz > 0 ? fm_n_ghz((double)s->measured_hz / 1e3).s : "unknown");
+		break;
+	case 13:
+		snprintf(buf, size, "%s", s->virtual_machine ? "yes" : "no");
+		break;
+	case 14:
+		snprintf(buf, size, "%s",
+		        !s->emulated             ? "no"
+		        : s->emulator[0] == '\0' ? "yes"
+		                                 : s->emulator);
+		break;
+	default:
+		snprintf(buf, size, "%s", fm_n_mib_of_kib(s->memory_kib).s);
+	}
+	return buf;
+}
+
+int fm_page_environments(struct fm_page *p, const struct fm_report *r)
+{
+	static const char *const names[] = {"architecture", "processor", "core type", "compiler",
+	        "OS", "kernel", "microcode", "label of the count", "counter", "scope", "isolation",
+	        "clock, nominal (GHz)", "clock, measured (GHz)", "virtual machine", "emulated",
+	        "memory"};
+	struct diff d = {p, r, FM_BUF_INIT(4096), false};
+	const char **values = fm_alloc_array(r->system_count + 1, sizeof *values);
+	char(*text)[64] = fm_alloc_array(r->system_count + 1, sizeof *text);
+	int rc = FM_ERR_MEMORY;
+
+	if (values == NULL || text == NULL)
+		goto out;
+	for (int which = 0; which < 16; which++) {
+		for (size_t i = 0; i < r->system_count; i++)
+			values[i] = text_of(&r->systems[i], which, text[i], sizeof text[i]);
+		diff_row(&d, names[which], values);
+	}
+	if (d.begun)
+		fm_page(p, "\n");
+	if (d.same.len > 0)
+		fm_page(p, "The same everywhere: %s.\n\n", d.same.data);
+	rc = FM_OK;
+out:
+	fm_buf_free(&d.same);
+	free(values);
+	free(text);
+	return rc;
+}
+
+static void agree(struct fm_page *p, const char *what, bool known, bool same)
+{
+	fm_page(p, "| %s | %s |\n", what, !known ? DASH : same ? "same" : "**DIFFERENT**");
+}
+
+/* Rows that must agree: sources, agent, plan, profile, known answers. */
+static void write_agreement(
+        struct fm_page *p, const struct fm_report *r, const struct fm_side *sides)
+{
+	bool source = true, agent = true, kat = true, known = false;
+	const struct fm_side *first = NULL;
+
+	for (size_t i = 0; i < r->system_count; i++) {
+		const struct fm_side *s = &sides[i];
+		if (!s->have)
+			continue;
+		if (first == NULL) {
+			first = s;
+			continue;
+		}
+		known = true;
+		source = source &&
+		         strcmp(s->evidence.source_sha256, first->evidence.source_sha256) == 0;
+		agent = agent && strcmp(s->evidence.agent.source_sha256,
+		                         first->evidence.agent.source_sha256) == 0;
+		for (size_t k = 0; k < s->builds.count; k++) {
+			const struct fm_build_fig *a = &s->builds.list[k],
+			                          *b = fm_builds_find(&first->builds, a->label);
+			if (b != NULL && a->kat_digest != NULL && b->kat_digest != NULL)
+				kat = kat && strcmp(a->kat_digest, b->kat_digest) == 0;
+		}
+	}
+	fm_page(p, "| must agree | |\n|---|---|\n");
+	agree(p, "source digest", known, source);
+	agree(p, "digest of the known answers", known, kat);
+	agree(p, "agent source", known, agent);
+	agree(p, "plan", true, true);
+	agree(p, "profile", true, true);
+	fm_page(p, "\n");
+}
+
+/* Which quantity the tables of a label have: cycles only where every measured system counts core
+ * cycles. */
+static bool all_cycles(const struct fm_report *r, const struct fm_side *sides, const char *label)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < r->system_count; i++)
+		for (size_t k = 0; k < sides[i].cells.count; k++) {
+			const struct fm_cell_fig *c = &sides[i].cells.list[k];
+			if (c->state != FM_CELL_MEASURED || strcmp(c->label, label) != 0)
+				continue;
+			if (c->count != FM_COUNT_CYCLES)
+				return false;
+			any = true;
+		}
+	return any;
+}
+
+static void value_cell(struct fm_page *p, const struct fm_cell_fig *c, bool cycles)
+{
+	static const char *const word[] = {"", "failed", "missing", "rejected"};
+
+	if (c == NULL)
+		fm_page_cell(p, DASH);
+	else if (c->state != FM_CELL_MEASURED)
+		fm_page_cell(p, "%s: %s", word[c->state], c->klass);
+	else if (cycles)
+		fm_page_cell(p, "%s", fm_n_per_byte(c->mean_cycles / (double)c->bytes).s);
+	else
+		fm_page_cell(p, "%s%s",
+		        fm_n_decimals(c->mean_seconds * 1e9 / (double)c->bytes, 2).s,
+		        c->emulated ? " (emulated)" : "");
+}
+
+/* Ratio of two cells with its interval, and of the medians. */
+static void ratio_cells(
+        struct fm_page *p, const struct fm_cell_fig *a, const struct fm_cell_fig *b, bool cycles)
+{
+	if (a == NULL || b == NULL || a->state != FM_CELL_MEASURED ||
+	        b->state != FM_CELL_MEASURED) {
+		fm_page_cell(p, DASH);
+		fm_page_cell(p, DASH);
+		return;
+	}
+	if (a->emulated || b->emulated) {
+		fm_page_cell(p, "not comparable: emulated");
+		fm_page_cell(p, DASH);
+		return;
+	}
+	const struct fm_estimate *x = cycles ? &a->counted : &a->seconds,
+	                         *y = cycles ? &b->counted : &b->seconds;
+	struct fm_ratio q = fm_fieller(x->mean, x->variance / (double)x->n, x->n, y->mean,
+	        y->variance / (double)y->n, y->n);
+	bool none = a->no_interval || b->no_interval;
+	fm_page_cell(p, "%s", fm_n_ratio(q.r, none ? NAN : q.low, none ? NAN : q.high).s);
+	fm_page_cell(p, "%s", fm_n_decimals(x->median / y->median, 3).s);
+}
+
+static void flags_cell(
+        struct fm_page *p, const struct fm_report *r, const struct fm_cell_fig *const *cells)
+{
+	const char *gap = "";
+
+	fm_page(p, " ");
+	for (size_t i = 0; i < r->system_count; i++) {
+		char *flags;
+		if (cells[i] == NULL || cells[i]->state != FM_CELL_MEASURED)
+			continue;
+		if ((flags = fm_cell_flags(cells[i])) == NULL)
+			p->error = FM_ERR_MEMORY;
+		else if (strcmp(flags, DASH) != 0) {
+			fm_page(p, "%s%s: ", gap, r->systems[i].plan->name);
+			fm_page_text(p, flags);
+			gap = "; ";
+		}
+		free(flags);
+	}
+	fm_page(p, "%s |", *gap == '\0' ? DASH : "");
+}
+
+static void write_block(struct fm_page *p, const struct fm_report *r,
+        const struct fm_cell_fig *const *cells, bool cycles)
+{
+	for (size_t i = 0; i < r->system_count; i++)
+		value_cell(p, cells[i], cycles);
+	for (size_t i = 1; i < r->system_count; i++)
+		ratio_cells(p, cells[i], cells[0], cycles);
+}
+
+static void head_block(struct fm_page *p, const struct fm_report *r, const char *unit)
+{
+	for (size_t i = 0; i < r->system_count; i++)
+		fm_page(p, " %s %s |", r->systems[i].plan->name, unit);
+	for (size_t i = 1; i < r->system_count; i++)
+		fm_page(p, " %s / %s (95 %%) | of medians |", r->systems[i].plan->name,
+		        r->systems[0].plan->name);
+}
+
+static int write_label(struct fm_page *p, const struct fm_report *r, const struct fm_side *sides,
+        const char *label)
+{
+	const struct fm_cell_fig **cells = fm_alloc_array(r->system_count + 1, sizeof *cells);
+	bool cycles = all_cycles(r, sides, label), more = true;
+	size_t columns = 2 + (r->system_count * 3 - 2) * (cycles ? 2 : 1);
+	int64_t bytes = 0;
+
+	if (cells == NULL)
+		return FM_ERR_MEMORY;
+	fm_page(p, "### `%s`\n\n| message |", label);
+	if (cycles)
+		head_block(p, r, "c/B");
+	head_block(p, r, "ns/B");
+	fm_page(p, " flags |\n|");
+	for (size_t i = 0; i < columns; i++)
+		fm_page(p, "---|");
+	fm_page(p, "\n");
+	while (more) { /* sizes in rising order, over all systems */
+		int64_t next = INT64_MAX;
+		for (size_t i = 0; i < r->system_count; i++)
+			for (size_t k = 0; k < sides[i].cells.count; k++) {
+				const struct fm_cell_fig *c = &sides[i].cells.list[k];
+				if (strcmp(c->label, label) == 0 && c->bytes > bytes &&
+				        c->bytes < next)
+					next = c->bytes;
+			}
+		if ((more = next < INT64_MAX)) {
+			bytes = next;
+			for (size_t i = 0; i < r->system_count; i++)
+				cells[i] = fm_cells_find(&sides[i].cells, label, bytes);
+			fm_page_row(p);
+			fm_page_cell(p, "%lld B", (long long)bytes);
+			if (cycles)
+				write_block(p, r, cells, true);
+			write_block(p, r, cells, false);
+			flags_cell(p, r, cells);
+			fm_page_row_end(p);
+		}
+	}
+	fm_page(p, "\n");
+	free(cells);
+	return FM_OK;
+}
+
+static void write_reasons(struct fm_page *p, const struct fm_report *r)
+{
+	const struct fm_report_system *without = NULL;
+
+	for (size_t i = 0; i < r->system_count; i++) {
+		const struct fm_report_system *s = &r->systems[i];
+		if (s->any &&
+		        (strcmp(s->label, "core_cycles") != 0 || strcmp(s->scope, "user") != 0))
+			without = without == NULL ? s : without;
+		if (s->any && s->emulated)
+			fm_page(p,
+			        "> EMULATED: times not comparable. %s is emulated: its figures are "
+			        "printed, never divided by "
+			        "another system's and never ranked.\n\n",
+			        s->plan->name);
+	}
+	if (without != NULL)
+		fm_page(p,
+		        "Cycles per byte are compared only where every system counts core cycles; "
+		        "%s has %s, so the tables have "
+		        "time per byte alone.\n\n",
+		        without->plan->name,
+		        strcmp(without->label, "ref_ticks") == 0 ? "ticks of a constant clock"
+		                                                 : "no such count");
+}
+
+/* Labels of all systems in natural order. */
+static int all_labels(
+        const struct fm_report *r, const struct fm_side *sides, const char ***out, size_t *count)
+{
+	struct fm_cells all = {NULL, 0};
+	struct fm_builds none = {NULL, 0};
+	int rc;
+
+	for (size_t i = 0; i < r->system_count; i++)
+		all.count += sides[i].cells.count;
+	if ((all.list = fm_alloc_array(all.count + 1, sizeof *all.list)) == NULL)
+		return FM_ERR_MEMORY;
+	all.count = 0;
+	for (size_t i = 0; i < r->system_count; i++)
+		for (size_t k = 0; k < sides[i].cells.count; k++)
+			memcpy(all.list[all.count++].label, sides[i].cells.list[k].label,
+			        FM_LABEL_MAX + 1);
+	rc = fm_labels(&all, &none, out, count);
+	for (size_t i = 0; rc == FM_OK && i < *count;
+	        i++) /* labels must outlive the list: those of the sides */
+		for (size_t k = 0; k < r->system_count; k++)
+			for (size_t n = 0; n < sides[k].cells.count; n++)
+				if (strcmp(sides[k].cells.list[n].label, (*out)[i]) == 0)
+					(*out)[i] = sides[k].cells.list[n].label;
+	free(all.list);
+	return rc;
+}
+
+int fm_page_compare(struct fm_report *r, const struct fm_candidate *c, const struct fm_side *sides)
+{
+	const char **labels = NULL;
+	struct fm_page page;
+	size_t count;
+	char *path;
+	int rc;
+
+	fm_page_start(&page);
+	fm_page(&page, "# %s ", c->id);
+	fm_page_text(&page, c->name);
+	fm_page(&page, " \xe2\x80\x94 systems side by side\n\n[Index](../index.md) \xc2\xb7 [all "
+	               "candidates](../compare.md)");
+	for (size_t i = 0; i < r->system_count; i++)
+		fm_page(&page, " \xc2\xb7 [%s](perf_%s.md)", r->systems[i].plan->name,
+		        r->systems[i].plan->name);
+	fm_page(&page, "\n\n");
+	fm_page_warnings(&page, r, NULL);
+	fm_page(&page,
+	        "Base of the ratios: %s. A ratio below 1 means less time (or fewer cycles) than on "
+	        "the base; the interval is "
+	        "Fieller's over process means, of one build on each side.\n\n## Environment\n\n",
+	        r->systems[0].plan->name);
+	write_agreement(&page, r, sides);
+	if ((rc = fm_page_environments(&page, r)) != FM_OK ||
+	        (rc = all_labels(r, sides, &labels, &count)) != FM_OK)
+		goto out;
+	fm_page(&page, "## Sizes\n\n");
+	write_reasons(&page, r);
+	for (size_t i = 0; i < count && rc == FM_OK; i++) {
+		rc = write_label(&page, r, sides, labels[i]);
+		if (rc == FM_OK)
+			rc = fm_chart_compare(&page, r, sides, labels[i]);
+	}
+	if (rc != FM_OK)
+		goto out;
+	rc = FM_ERR_MEMORY;
+	if ((path = fm_sprintf("%s/compare.md", c->id)) != NULL) {
+		rc = fm_report_page(r, path, &page);
+		free(path);
+	}
+out:
+	free(labels);
+	fm_page_free(&page);
+	return rc;
+}

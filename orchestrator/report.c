@@ -1,0 +1,217 @@
+/* report.c: everything derived from a verified tree, candidate after candidate: data/, pages,
+ * index; same tree, same bytes. */
+#include "orchestrator/report.h"
+
+#include "orchestrator/html.h"
+#include "orchestrator/number.h"
+#include "orchestrator/report_parts.h"
+#include "protocol/fs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUILDS_MAX (64u << 20)
+
+const struct fm_brief *fm_report_baseline(
+        const struct fm_report *r, int system, int bits, int64_t bytes)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "pseudoXOF-%d", bits);
+	for (size_t i = 0; i < r->baseline_count; i++) {
+		const struct fm_brief *b = &r->baselines[i];
+		if (b->system == system && b->bytes == bytes &&
+		        b->version == FM_VERSION_REFERENCE && strcmp(b->instance->name, name) == 0)
+			return b;
+	}
+	return NULL;
+}
+
+void fm_page_warnings(
+        struct fm_page *p, const struct fm_report *r, const struct fm_report_system *s)
+{
+	if (r->plan.publish == 0)
+		fm_page(p, "> Not for publication: profile `%s`.\n\n", r->plan.profile);
+	if (r->plan.test_world[0] != '\0')
+		fm_page(p, "> Made with a test world: none of these figures was measured.\n\n");
+	if (s != NULL && s->emulated)
+		fm_page(p, "> EMULATED: times not comparable. They are printed to show that the "
+		           "line works, never ranked and never "
+		           "divided by those of another system.\n\n");
+}
+
+int fm_report_page(struct fm_report *r, const char *path, struct fm_page *p)
+{
+	struct fm_buf html = FM_BUF_INIT(2 * FM_PAGE_MAX);
+	size_t stem = strlen(path) - 3;
+	char *other = NULL, *title = NULL;
+	int rc = fm_page_end(p);
+
+	if (rc != FM_OK)
+		return fm_wrap(rc, "%s", path);
+	if ((rc = fm_sink_put(&r->sink, path, p->md.data, p->md.len)) != FM_OK)
+		return rc;
+	rc = FM_ERR_MEMORY;
+	other = fm_sprintf("%.*s.html", (int)stem, path);
+	title = strndup(p->md.data + 2, strcspn(p->md.data + 2, "\n")); /* behind "# " */
+	if (other == NULL || title == NULL)
+		goto out;
+	if ((rc = fm_html(p, title, r->plan.publish == 0, &html)) == FM_OK)
+		rc = fm_sink_put(&r->sink, other, html.data, html.len);
+out:
+	free(other);
+	free(title);
+	fm_buf_free(&html);
+	return rc;
+}
+
+static int make_systems(struct fm_report *r, const char *base)
+{
+	size_t first = 0, n = r->plan.system_count;
+
+	if (base != NULL) {
+		while (first < n && strcmp(r->plan.systems[first].name, base) != 0)
+			first++;
+		if (first == n)
+			return fm_fail(FM_ERR_USAGE,
+			        "--base: read %.64s, the campaign has no such system", base);
+	}
+	if ((r->systems = fm_alloc_array(n + 1, sizeof *r->systems)) == NULL)
+		return FM_ERR_MEMORY;
+	r->system_count = n;
+	for (size_t i = 0; i < n; i++) { /* the base first, the others in inventory order */
+		size_t at = i == 0 ? first : i <= first ? i - 1 : i;
+		r->systems[i].plan = &r->plan.systems[at];
+		r->systems[i].builds = FM_BUF_INIT(BUILDS_MAX);
+	}
+	return FM_OK;
+}
+
+static int keep_brief(
+        struct fm_report *r, const struct fm_side *s, int system, const struct fm_cell_fig *c)
+{
+	bool baseline = strcmp(s->candidate->id, "iccs") == 0;
+	const struct fm_estimate *e = fm_cell_shown(c);
+	struct fm_brief *b;
+
+	if (!baseline && c->bytes != 32 && c->bytes != 1024 && c->bytes != 65536)
+		return FM_OK;
+	b = baseline ? fm_grow(&r->baselines, &r->baseline_count, sizeof *b)
+	             : fm_grow(&r->briefs, &r->brief_count, sizeof *b);
+	if (b == NULL)
+		return FM_ERR_MEMORY;
+	b->candidate = s->candidate;
+	b->instance = fm_candidate_instance(s->candidate, c->instance);
+	if (b->instance == NULL)
+		return fm_fail(FM_ERR_FORM,
+		        "tree.json: %s: an instance that plan.json does not have", c->instance);
+	b->version = c->version;
+	b->system = system;
+	b->bytes = c->bytes;
+	b->measurements = c->measurements;
+	b->state = c->state;
+	b->count = c->count;
+	b->emulated = c->emulated;
+	(void)fm_cell_ranked(c, &b->why);
+	snprintf(b->klass, sizeof b->klass, "%s", c->klass);
+	b->mean_cycles = c->mean_cycles;
+	b->mean_seconds = c->mean_seconds;
+	b->median = e->median;
+	b->low = isfinite(e->median_low) ? e->median_low : e->min;
+	b->high = isfinite(e->median_high) ? e->median_high : e->max;
+	b->median_seconds = c->seconds.median;
+	b->low_seconds = isfinite(c->seconds.median_low) ? c->seconds.median_low : c->seconds.min;
+	b->high_seconds =
+	        isfinite(c->seconds.median_high) ? c->seconds.median_high : c->seconds.max;
+	b->mark = c->disturbed            ? "disturbed"
+	          : c->flags.outliers > 0 ? "outlier"
+	          : c->flags.bimodal      ? "bimodal"
+	                                  : "";
+	return FM_OK;
+}
+
+static int one_candidate(struct fm_report *r, const struct fm_candidate *c)
+{
+	struct fm_side *sides = fm_alloc_array(r->system_count + 1, sizeof *sides);
+	int rc = sides == NULL ? FM_ERR_MEMORY : FM_OK;
+
+	for (size_t i = 0; i < r->system_count && rc == FM_OK; i++) {
+		rc = fm_side_load(r, &r->systems[i], c, &sides[i]);
+		for (size_t k = 0; rc == FM_OK && k < sides[i].cells.count; k++)
+			rc = keep_brief(r, &sides[i], (int)i, &sides[i].cells.list[k]);
+		if (rc == FM_OK)
+			rc = fm_page_candidate(r, &sides[i]);
+	}
+	if (rc == FM_OK)
+		rc = fm_page_compare(r, c, sides);
+	for (size_t i = 0; sides != NULL && i < r->system_count; i++)
+		fm_side_free(&sides[i]);
+	free(sides);
+	return rc;
+}
+
+static int pages_of_all(struct fm_report *r)
+{
+	int rc = FM_OK;
+
+	for (size_t i = 0; i < r->system_count && rc == FM_OK; i++)
+		if ((rc = fm_data_system(r, &r->systems[i])) == FM_OK &&
+		        (rc = fm_page_summary(r, &r->systems[i])) == FM_OK)
+			rc = fm_page_method(r, &r->systems[i]);
+	if (rc == FM_OK)
+		rc = fm_page_compare_all(r);
+	return rc == FM_OK ? fm_page_index(r) : rc;
+}
+
+static void free_report(struct fm_report *r)
+{
+	for (size_t i = 0; r->systems != NULL && i < r->system_count; i++) {
+		fm_buf_free(&r->systems[i].builds);
+		for (int k = 0; k < FM_ENV_KEYS; k++)
+			free(r->systems[i].env_strings[k]);
+	}
+	free(r->systems);
+	free(r->briefs);
+	free(r->baselines);
+	fm_sink_free(&r->sink);
+	fm_tree_free(&r->tree);
+	fm_plan_free(&r->plan);
+}
+
+int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool print)
+{
+	struct fm_report r = {
+	        .dirfd = dirfd, .sink = {.dirfd = outfd, .check = check, .print = print}};
+	int plan = -1, rc;
+
+	if ((rc = fm_fs_dir(dirfd, "plan", &plan)) != FM_OK)
+		return rc;
+	rc = fm_plan_read(plan, &r.plan);
+	close(plan);
+	if (rc != FM_OK)
+		return rc;
+	if ((rc = fm_tree_read(dirfd, &r.tree)) != FM_OK || (rc = make_systems(&r, base)) != FM_OK)
+		goto out;
+	r.smoke = strcmp(r.plan.profile, "smoke") == 0;
+	for (size_t i = 0; i < r.plan.candidates.count && rc == FM_OK; i++)
+		rc = one_candidate(&r, &r.plan.candidates.list[i]);
+	if (rc == FM_OK)
+		rc = pages_of_all(&r);
+	if (rc == FM_OK)
+		rc = fm_sink_extra(&r.sink, "data");
+	for (size_t i = 0; i < r.plan.candidates.count && rc == FM_OK; i++)
+		rc = fm_sink_extra(&r.sink, r.plan.candidates.list[i].id);
+	if (rc == FM_OK)
+		rc = fm_sink_verdict(&r.sink);
+out:
+	free_report(&r);
+	return rc;
+}
+
+int fm_report_tree(int dirfd, const char *base, bool check)
+{
+	return fm_report_tree_to(dirfd, dirfd, base, check, false);
+}

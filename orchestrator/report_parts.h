@@ -1,0 +1,168 @@
+/* report_parts.h: what the makers of data/ and pages share while a tree is reported: one candidate
+ * at a time is held, of the rest only a short row per cell. */
+#ifndef FM_REPORT_PARTS_H
+#define FM_REPORT_PARTS_H
+
+#include "orchestrator/cells.h"
+#include "orchestrator/evidence.h"
+#include "orchestrator/page.h"
+#include "orchestrator/plan.h"
+#include "orchestrator/report.h"
+#include "orchestrator/samples.h"
+#include "orchestrator/sink.h"
+#include "orchestrator/tree.h"
+#include "protocol/manifest.h"
+
+/* What stays of a cell after its candidate: sizes 32, 1024 and 65536 of every hash, all sizes of
+ * the baseline. */
+struct fm_brief {
+	const struct fm_candidate *candidate; /* of the plan */
+	const struct fm_instance *instance;
+	int version, system; /* index of the system */
+	int64_t bytes, measurements;
+	enum fm_cell_state state;
+	enum fm_count_label count;
+	bool emulated;
+	const char *why; /* a constant word when the cell may not be ranked, else NULL */
+	char klass[24];
+	double mean_cycles, mean_seconds; /* per call; NAN: none */
+	double median, low, high; /* of cycles, else seconds per call: median and its interval (min
+	                             and max below 6 processes) */
+	double median_seconds, low_seconds, high_seconds;
+	const char *mark; /* a constant word for its flag, "" if none */
+};
+
+/* Texts of an environment that no file holds. */
+struct fm_env_store {
+	char governor[210], low[24], high[24], cpus[24];
+};
+
+/* One system while reporting. */
+struct fm_report_system {
+	const struct fm_plan_system *plan;
+	size_t accepted, failed, missing, rejected; /* cells */
+	bool any;      /* an accepted bundle was read: the facts below are there */
+	bool emulated; /* its times are not comparable */
+	char cpu_model[201], os[201], kernel[201], compiler[201], microcode[201], isolation[16],
+	        emulator[32];
+	bool virtual_machine;
+	char label[16], source[16], scope[16], core_type[64];
+	int64_t hz, cpu, memory_kib, nominal_khz, measured_hz, measured_low, measured_high,
+	        landlock, seccomp;
+	char agent_source[65], started[24], ended[24]; /* host's stamps: first start, last end */
+	struct fm_buf builds;      /* entries of data/<system>/build.json, printed */
+	struct fm_env environment; /* as in records; strings in env_strings */
+	char *env_strings[FM_ENV_KEYS];
+	struct fm_env_store store;
+};
+
+/* One candidate on one system. */
+struct fm_side {
+	struct fm_report_system *system;
+	const struct fm_candidate *candidate;
+	const struct fm_tree_job *job; /* the dispatch that counts, NULL if none */
+	bool have;                     /* evidence was read: bundle folder open as dirfd */
+	int dirfd;
+	struct fm_evidence evidence;
+	struct fm_manifest manifest; /* of the bundle */
+	char manifest_sha256[65];
+	struct fm_cells cells;   /* sorted */
+	struct fm_builds builds; /* in natural order of labels */
+};
+
+struct fm_report {
+	int dirfd;
+	struct fm_plan plan;
+	struct fm_tree tree;
+	struct fm_sink sink;
+	struct fm_report_system *systems; /* inventory order, the base first */
+	size_t system_count;
+	struct fm_brief *briefs; /* by candidate, then system, then label and size */
+	size_t brief_count;
+	struct fm_brief *baselines; /* the same of candidate iccs */
+	size_t baseline_count;
+	bool smoke;
+};
+
+/* pseudoXOF with these output bits on this system at this size; NULL if it was not measured. */
+const struct fm_brief *fm_report_baseline(
+        const struct fm_report *r, int system, int bits, int64_t bytes);
+
+/* report_side.c: reads what is there of a candidate on a system, writes its part of data/ on the
+ * way. */
+FM_CHECK int fm_side_load(struct fm_report *r, struct fm_report_system *s,
+        const struct fm_candidate *c, struct fm_side *out);
+void fm_side_free(struct fm_side *s);
+void fm_side_label(const char *instance, int version,
+        char out[FM_LABEL_MAX + 1]);       /* instance, instance-performance ... */
+int fm_version_index(const char *version); /* of recipe.h, -1 if none */
+bool fm_evidence_emulated(const struct fm_evidence *e);
+
+/* data.c: record, KAT log copy and build entry of one cell or build; campaign.json and build.json
+ * of a system. */
+FM_CHECK int fm_data_record(struct fm_report *r, const struct fm_side *s,
+        const struct fm_ev_measured *m, const struct fm_samples *samples, struct fm_cell_fig *fig);
+FM_CHECK int fm_data_build(struct fm_report *r, struct fm_side *s, const struct fm_ev_build *b);
+FM_CHECK int fm_data_system(struct fm_report *r, struct fm_report_system *s);
+
+/* data_env.c */
+FM_CHECK int fm_data_environment(
+        struct fm_report_system *s, const struct fm_evidence *e); /* takes in one bundle's facts */
+void fm_data_env(const char *system, const struct fm_evidence *e, struct fm_env *env,
+        struct fm_env_store *store); /* borrows from e, store */
+const char *fm_evidence_compiler(const struct fm_evidence *e);
+FM_CHECK int fm_data_kat(const struct fm_side *s, const struct fm_buf *log,
+        struct fm_build_fig *f); /* digest and files not run, from a KAT log */
+
+/* data_extra.c: the object `fleetmark` of a record of our own. */
+struct fm_extra {
+	const struct fm_report *report;
+	const struct fm_side *side;
+	const struct fm_ev_measured *measured;
+	const struct fm_samples *samples;
+	const struct fm_cell_fig *fig;
+	const struct fm_build_fig *build;
+	const struct fm_ev_memory *memory; /* or NULL */
+	const double *counts, *seconds;    /* process means */
+	size_t n;
+	const char *stem;
+};
+void fm_data_extra(struct fm_jsonp *w, const void *arg);
+
+/* Pages. Each writes its .md and .html through fm_report_page. */
+FM_CHECK int fm_page_candidate(struct fm_report *r, const struct fm_side *side);
+FM_CHECK int fm_page_compare(
+        struct fm_report *r, const struct fm_candidate *c, const struct fm_side *sides);
+FM_CHECK int fm_page_compare_all(struct fm_report *r);
+FM_CHECK int fm_page_summary(struct fm_report *r, struct fm_report_system *s);
+FM_CHECK int fm_page_method(struct fm_report *r, struct fm_report_system *s);
+FM_CHECK int fm_page_index(struct fm_report *r); /* index.md and index.html */
+
+/* Writes path (ends in .md) and the HTML page beside it. */
+FM_CHECK int fm_report_page(struct fm_report *r, const char *path, struct fm_page *p);
+
+/* Sections 5 to 7 of a candidate page. */
+FM_CHECK int fm_page_resources(struct fm_page *p, const struct fm_side *s);
+FM_CHECK int fm_page_evidence(struct fm_page *p, const struct fm_report *r, const struct fm_side *s,
+        const char **labels, size_t count);
+void fm_page_spread(struct fm_page *p,
+        const struct fm_estimate *e); /* a cell: min and max against the median */
+
+/* Charts, as pictures of the HTML page named file. */
+FM_CHECK int fm_chart_candidate(struct fm_page *p, const struct fm_side *s, const char *file);
+FM_CHECK int fm_chart_compare(struct fm_page *p, const struct fm_report *r,
+        const struct fm_side *sides, const char *label);
+FM_CHECK int fm_chart_bars(struct fm_page *p, const struct fm_report *r);
+
+/* Table of what differs between the systems, and a line of what is the same. */
+FM_CHECK int fm_page_environments(struct fm_page *p, const struct fm_report *r);
+
+/* The lines every page begins with behind its title: not for publication, emulated. s may be NULL.
+ */
+void fm_page_warnings(
+        struct fm_page *p, const struct fm_report *r, const struct fm_report_system *s);
+
+/* Words for what a cell of this system counts: "core cycles", "ticks (2445 MHz)", "ns". */
+const char *fm_count_words(enum fm_count_label label);
+
+#endif
