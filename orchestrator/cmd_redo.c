@@ -4,7 +4,7 @@
 #include "orchestrator/out.h"
 #include "orchestrator/run.h"
 #include "protocol/fs.h"
-#include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -126,7 +126,7 @@ static int repair_job(struct fm_campaign *c, const struct fm_job *job, DIR *dir)
 	struct stat st;
 
 	snprintf(parent, sizeof parent, "bundles/%s", job->system);
-	snprintf(path, sizeof path, "%s/%s", parent, job->candidate);
+	snprintf(path, sizeof path, "bundles/%s/%s", job->system, job->candidate);
 	if (fstatat(c->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return FM_OK;
 	rewinddir(dir);
