@@ -70,7 +70,7 @@ static int end(void *arg, size_t index, struct fm_child *child)
 
 static int run(struct stage *s)
 {
-	return fm_pool_run(s->count, (size_t)fm_facts_cpus(), begin, end, s);
+	return fm_children_run(s->count, (size_t)fm_facts_cpus(), begin, end, s);
 }
 
 /* Words in the percent-encoding of FORMATS.md section 6. */

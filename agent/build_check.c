@@ -134,7 +134,7 @@ static bool cpu_has(const char *word)
 	static char text[1u << 14];
 	size_t len = strlen(word);
 
-	if (fm_host_read("/proc/cpuinfo", text, sizeof text) <= 0)
+	if (fm_facts_text("/proc/cpuinfo", text, sizeof text) <= 0)
 		return true; /* cannot be told: the gate will */
 	for (const char *at = text; (at = strstr(at, word)) != NULL; at++)
 		if (at > text && (at[-1] == ' ' || at[-1] == '\t') &&

@@ -38,7 +38,7 @@ static int write_host_text(const struct fm_job *j, int out)
 		snprintf(path, sizeof path, "%.*s%s%s",
 		        mark == NULL ? (int)strlen(files[i]) : (int)(mark - files[i]), files[i],
 		        mark == NULL ? "" : number, mark == NULL ? "" : mark + 2);
-		n = fm_host_read(path, content, 1u << 15);
+		n = fm_facts_text(path, content, 1u << 15);
 		rc = n < 0 ? fm_buf_printf(&text, "== %s\n(not there)\n", path)
 		           : fm_buf_printf(&text, "== %s\n%s%s", path, content,
 		                     n > 0 && content[n - 1] == '\n' ? "" : "\n");

@@ -66,7 +66,7 @@ int fm_call_check(struct fm_attach *at, struct fm_text *call, struct fm_buf *rep
 		return rc;
 	if (cpu < 0)
 		cpu = f.cpu_last;
-	if ((rc = fm_counter_choose(at->agent, (int)cpu, f.emulator, &counter)) != FM_OK ||
+	if ((rc = fm_hostcheck_counter(at->agent, (int)cpu, f.emulator, &counter)) != FM_OK ||
 	        (rc = fm_hostcheck_run(&f, (int)cpu, &counter, &checks)) != FM_OK ||
 	        (rc = fm_text_put(reply, "counter", "%s %s %s %lld", counter.label, counter.source,
 	                 counter.scope, (long long)counter.hz)) != FM_OK)

@@ -15,7 +15,7 @@
 #include <cpuid.h>
 #endif
 
-int fm_host_read(const char *path, char *out, size_t size)
+int fm_facts_text(const char *path, char *out, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t used = 0;
@@ -31,10 +31,10 @@ int fm_host_read(const char *path, char *out, size_t size)
 	return n < 0 && used == 0 ? -1 : (int)used;
 }
 
-bool fm_host_line(const char *path, char out[FM_HOST_TEXT])
+bool fm_facts_line(const char *path, char out[FM_HOST_TEXT])
 {
 	char text[1024];
-	int n = fm_host_read(path, text, sizeof text);
+	int n = fm_facts_text(path, text, sizeof text);
 
 	if (n > 0)
 		fm_agent_clean(text, strcspn(text, "\n"), out);
@@ -45,13 +45,13 @@ bool fm_host_line(const char *path, char out[FM_HOST_TEXT])
 	return true;
 }
 
-bool fm_host_key(const char *path, const char *key, char out[FM_HOST_TEXT])
+bool fm_facts_key(const char *path, const char *key, char out[FM_HOST_TEXT])
 {
 	char text[8192], *line = text;
 	size_t len = strlen(key);
 
 	memcpy(out, "unknown", 8);
-	if (fm_host_read(path, text, sizeof text) <= 0)
+	if (fm_facts_text(path, text, sizeof text) <= 0)
 		return false;
 	while (line != NULL && *line != '\0') {
 		char *colon = line + len;
@@ -109,7 +109,7 @@ void fm_facts_boot(char hex[65])
 {
 	char id[FM_HOST_TEXT];
 
-	(void)fm_host_line("/proc/sys/kernel/random/boot_id", id);
+	(void)fm_facts_line("/proc/sys/kernel/random/boot_id", id);
 	tagged_digest("fleetmark-boot.v1", id, hex);
 }
 
@@ -120,7 +120,8 @@ static int machine(const struct fm_agent *a, char hex[65])
 	char id[FM_HOST_TEXT], made[33];
 	int rc = FM_OK;
 
-	if (!fm_host_line("/etc/machine-id", id) && !fm_host_line("/var/lib/dbus/machine-id", id)) {
+	if (!fm_facts_line("/etc/machine-id", id) &&
+	        !fm_facts_line("/var/lib/dbus/machine-id", id)) {
 		rc = fm_fs_read(a->dir, "machine-id", 64, &text);
 		if (rc != FM_OK && errno == ENOENT) {
 			fm_random_hex(16, made);
@@ -163,7 +164,7 @@ static void user_emulator(const struct fm_agent *a, char out[32])
 	seen[n > 0 ? n : 0] = '\0';
 	if (n > 0 && strcmp(seen, a->self) != 0 && strstr(seen, " (deleted)") == NULL)
 		snprintf(out, 32, "%s", strstr(seen, "qemu") != NULL ? "qemu-user" : "user-mode");
-	else if (fm_host_line("/proc/sys/kernel/arch", arch) && strcmp(arch, FM_ARCH) != 0)
+	else if (fm_facts_line("/proc/sys/kernel/arch", arch) && strcmp(arch, FM_ARCH) != 0)
 		snprintf(out, 32, "user-mode");
 }
 
@@ -181,7 +182,7 @@ static void system_emulator(char out[32])
 #else
 	char midr[FM_HOST_TEXT];
 
-	if (fm_host_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", midr) &&
+	if (fm_facts_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", midr) &&
 	        strncmp(midr, "0x00000000000f", 14) == 0)
 		memcpy(out, "qemu-tcg", 9);
 #endif
@@ -191,10 +192,10 @@ static int virtual_machine(void)
 {
 	char flags[8192], vendor[FM_HOST_TEXT];
 
-	if (fm_host_read("/proc/cpuinfo", flags, sizeof flags) > 0 &&
+	if (fm_facts_text("/proc/cpuinfo", flags, sizeof flags) > 0 &&
 	        strstr(flags, " hypervisor") != NULL)
 		return 1;
-	if (!fm_host_line("/sys/class/dmi/id/sys_vendor", vendor))
+	if (!fm_facts_line("/sys/class/dmi/id/sys_vendor", vendor))
 		return 0;
 	return strstr(vendor, "QEMU") != NULL || strstr(vendor, "VMware") != NULL ||
 	       strstr(vendor, "Amazon EC2") != NULL || strstr(vendor, "Google") != NULL;
@@ -206,14 +207,14 @@ static void cpu_model(struct fm_host_facts *f)
 	char implementer[FM_HOST_TEXT], part[FM_HOST_TEXT], variant[FM_HOST_TEXT],
 	        revision[FM_HOST_TEXT], text[1000];
 
-	(void)fm_host_key("/proc/cpuinfo", "microcode", f->microcode);
-	if (fm_host_key("/proc/cpuinfo", "model name", f->cpu_model))
+	(void)fm_facts_key("/proc/cpuinfo", "microcode", f->microcode);
+	if (fm_facts_key("/proc/cpuinfo", "model name", f->cpu_model))
 		return;
-	if (!fm_host_key("/proc/cpuinfo", "CPU implementer", implementer))
+	if (!fm_facts_key("/proc/cpuinfo", "CPU implementer", implementer))
 		return;
-	(void)fm_host_key("/proc/cpuinfo", "CPU part", part);
-	(void)fm_host_key("/proc/cpuinfo", "CPU variant", variant);
-	(void)fm_host_key("/proc/cpuinfo", "CPU revision", revision);
+	(void)fm_facts_key("/proc/cpuinfo", "CPU part", part);
+	(void)fm_facts_key("/proc/cpuinfo", "CPU variant", variant);
+	(void)fm_facts_key("/proc/cpuinfo", "CPU revision", revision);
 	snprintf(text, sizeof text, "implementer %.40s part %.40s variant %.40s revision %.40s",
 	        implementer, part, variant, revision);
 	fm_agent_clean(text, strlen(text), f->cpu_model);
@@ -256,7 +257,7 @@ static void libsodium(struct fm_host_facts *f)
 
 	snprintf(f->libsodium, sizeof f->libsodium, "%s", fm_crypto_version());
 	memcpy(f->libsodium_link, "static", 7);
-	if (maps != NULL && fm_host_read("/proc/self/maps", maps, 1u << 18) > 0 &&
+	if (maps != NULL && fm_facts_text("/proc/self/maps", maps, 1u << 18) > 0 &&
 	        strstr(maps, "libsodium.so") != NULL)
 		memcpy(f->libsodium_link, "shared", 7);
 	free(maps);
@@ -277,13 +278,13 @@ int fm_facts_read(const struct fm_agent *a, struct fm_host_facts *out)
 	fm_facts_boot(out->boot);
 	libsodium(out);
 	cpu_model(out);
-	if (!fm_host_key("/etc/os-release", "PRETTY_NAME", out->os))
+	if (!fm_facts_key("/etc/os-release", "PRETTY_NAME", out->os))
 		memcpy(out->os, "unknown", 8);
 	memcpy(out->kernel, "unknown", 8);
 	if (uname(&name) == 0)
 		fm_agent_clean(name.release, strlen(name.release), out->kernel);
 	out->memory_kib = out->free_kib = -1;
-	if (fm_host_key("/proc/meminfo", "MemTotal", text))
+	if (fm_facts_key("/proc/meminfo", "MemTotal", text))
 		out->memory_kib = strtoll(text, NULL, 10);
 	if (fstatvfs(a->dir, &disk) == 0)
 		out->free_kib = (int64_t)((uint64_t)disk.f_bavail * disk.f_frsize / 1024);

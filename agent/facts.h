@@ -21,13 +21,13 @@ FM_CHECK int fm_facts_read(const struct fm_agent *a, struct fm_host_facts *out);
 
 /* The start of a file of /proc or /sys as text: at most size - 1 bytes, terminated. Returns its
  * length, -1 if it cannot be read. */
-int fm_host_read(const char *path, char *out, size_t size);
+int fm_facts_text(const char *path, char *out, size_t size);
 
 /* The same, first line only, cleaned. Returns false (out "unknown") if there is none. */
-bool fm_host_line(const char *path, char out[FM_HOST_TEXT]);
+bool fm_facts_line(const char *path, char out[FM_HOST_TEXT]);
 
 /* The value behind "key :" in /proc/cpuinfo or "key:" in similar files, first occurrence. */
-bool fm_host_key(const char *path, const char *key, char out[FM_HOST_TEXT]);
+bool fm_facts_key(const char *path, const char *key, char out[FM_HOST_TEXT]);
 
 /* Digest of the boot-id. */
 void fm_facts_boot(char hex[65]);

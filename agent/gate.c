@@ -216,7 +216,7 @@ static int alone(struct fm_job *j, struct fm_candidate_work *c, struct fm_unit *
 
 	u->kat_missing = false;
 	u->kat_reason[0] = '\0';
-	return fm_pool_run(1, 1, begin, end, &s);
+	return fm_children_run(1, 1, begin, end, &s);
 }
 
 /* The fallback flags, once; what the guide's flags gave comes back if they do not pass either. */
@@ -347,7 +347,7 @@ static int run_stage(struct fm_job *j, bool memory)
 	if (rc == FM_OK)
 		rc = fm_job_stage(j, "kat", "", s.count);
 	if (rc == FM_OK)
-		rc = fm_pool_run(s.count, (size_t)fm_facts_cpus(), begin, end, &s);
+		rc = fm_children_run(s.count, (size_t)fm_facts_cpus(), begin, end, &s);
 	free(s.tasks);
 	return rc;
 }

@@ -12,7 +12,7 @@ static void copy(char *out, size_t size, const char *text)
 	snprintf(out, size, "%s", text == NULL ? "unknown" : text);
 }
 
-int fm_counter_choose(
+int fm_hostcheck_counter(
         const struct fm_agent *a, int cpu, const char *emulator, struct fm_counter *out)
 {
 	struct fm_buf order = FM_BUF_INIT(4096);
@@ -120,7 +120,7 @@ static void check_file(struct fm_checks *out, const char *check, const char *sev
         const char *path, const char *want)
 {
 	char value[FM_HOST_TEXT];
-	bool known = fm_host_line(path, value);
+	bool known = fm_facts_line(path, value);
 
 	add(out, check, severity, known ? strcmp(value, want) == 0 : -1, value, path);
 }
@@ -132,11 +132,11 @@ static void check_governor(struct fm_checks *out, int cpu)
 	bool known;
 
 	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_min_freq", cpu);
-	(void)fm_host_line(path, low);
+	(void)fm_facts_line(path, low);
 	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_max_freq", cpu);
-	(void)fm_host_line(path, high);
+	(void)fm_facts_line(path, high);
 	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu);
-	known = fm_host_line(path, governor);
+	known = fm_facts_line(path, governor);
 	snprintf(value, sizeof value, known ? "%s, %s to %s kHz" : "%s", governor, low, high);
 	add(out, "governor", "mark",
 	        known ? strcmp(governor, "performance") == 0 && strcmp(low, high) == 0 : -1, value,
@@ -147,7 +147,7 @@ static void check_turbo(struct fm_checks *out)
 {
 	char value[FM_HOST_TEXT];
 
-	if (fm_host_line("/sys/devices/system/cpu/intel_pstate/no_turbo", value))
+	if (fm_facts_line("/sys/devices/system/cpu/intel_pstate/no_turbo", value))
 		check_file(
 		        out, "turbo", "mark", "/sys/devices/system/cpu/intel_pstate/no_turbo", "1");
 	else
@@ -162,7 +162,7 @@ static void check_smt(struct fm_checks *out, int cpu)
 	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
 	        cpu);
 	snprintf(alone, sizeof alone, "%d", cpu);
-	known = fm_host_line(path, value);
+	known = fm_facts_line(path, value);
 	add(out, "smt", "mark", known ? strcmp(value, alone) == 0 : -1, value, path);
 }
 
@@ -176,7 +176,7 @@ static void check_steal(struct fm_checks *out, int cpu)
 	int good = -1;
 
 	snprintf(key, sizeof key, "\ncpu%d ", cpu);
-	if (fm_host_read("/proc/stat", text, sizeof text) > 0 &&
+	if (fm_facts_text("/proc/stat", text, sizeof text) > 0 &&
 	        (line = strstr(text, key)) != NULL) {
 		char *end = NULL;
 
@@ -195,7 +195,7 @@ static void check_load(struct fm_checks *out)
 	const char *slash, *number;
 	int good = -1;
 
-	if (fm_host_line("/proc/loadavg", value) && (slash = strchr(value, '/')) != NULL) {
+	if (fm_facts_line("/proc/loadavg", value) && (slash = strchr(value, '/')) != NULL) {
 		number = slash;
 		while (number > value && number[-1] != ' ')
 			number--;
@@ -210,10 +210,10 @@ static void check_quota(struct fm_checks *out)
 	bool known = false;
 
 	snprintf(path, sizeof path, "/sys/fs/cgroup/cpu.max");
-	if (fm_host_line("/proc/self/cgroup", own) && strncmp(own, "0::/", 4) == 0) {
+	if (fm_facts_line("/proc/self/cgroup", own) && strncmp(own, "0::/", 4) == 0) {
 		snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max",
 		        strcmp(own + 3, "/") == 0 ? "" : own + 3);
-		known = fm_host_line(path, value);
+		known = fm_facts_line(path, value);
 	}
 	if (!known)
 		memcpy(value, "unknown", 8);
@@ -242,7 +242,7 @@ int fm_hostcheck_run(const struct fm_host_facts *f, int cpu, const struct fm_cou
 	        counter->scope, (long long)counter->hz);
 	add(out, "counter", "note", strcmp(counter->label, "core_cycles") == 0, value,
 	        "fleetmark-worker, counters");
-	(void)fm_host_line("/proc/sys/kernel/perf_event_paranoid", paranoid);
+	(void)fm_facts_line("/proc/sys/kernel/perf_event_paranoid", paranoid);
 	add(out, "perf_event_paranoid", "note",
 	        strcmp(paranoid, "unknown") == 0 ? -1 : strtol(paranoid, NULL, 10) <= 2, paranoid,
 	        "/proc/sys/kernel/perf_event_paranoid");

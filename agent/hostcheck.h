@@ -16,7 +16,7 @@ struct fm_counter {
 };
 
 /* Runs the worker's `counters` on that CPU. Under an emulator the scope is `emulated`. */
-FM_CHECK int fm_counter_choose(
+FM_CHECK int fm_hostcheck_counter(
         const struct fm_agent *a, int cpu, const char *emulator, struct fm_counter *out);
 void fm_counter_free(struct fm_counter *c);
 

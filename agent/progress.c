@@ -65,13 +65,14 @@ int fm_job_cell(
 int fm_job_serve(void *arg)
 {
 	struct fm_job *j = arg;
-	uint64_t lease = j->mandate.dispatch.lease_s * 1000000000u, now = fm_agent_boot_ns();
+	uint64_t lease = j->mandate.dispatch.lease_s * 1000000000u, now;
 	int rc = fm_door_serve(&j->door);
 
 	if (rc != FM_OK)
 		return rc;
 	/* The running process is finished; the next step sees this. */
-	if (lease != 0 && now - j->door.renewed_ns > lease)
+	now = fm_agent_boot_ns();
+	if (lease != 0 && now > j->door.renewed_ns && now - j->door.renewed_ns > lease)
 		snprintf(j->over, sizeof j->over,
 		        "the lease of %llu s is over: no controller came back",
 		        (unsigned long long)j->mandate.dispatch.lease_s);

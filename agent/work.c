@@ -216,7 +216,8 @@ int fm_work_cpu(size_t n)
 	return count == 0 ? -1 : found[n % count];
 }
 
-int fm_pool_run(size_t count, size_t width, int (*begin)(void *, size_t, size_t, struct fm_child *),
+int fm_children_run(size_t count, size_t width,
+        int (*begin)(void *, size_t, size_t, struct fm_child *),
         int (*end)(void *, size_t, struct fm_child *), void *arg)
 {
 	struct fm_child children[64];

@@ -15,8 +15,10 @@
  * agent's own. */
 #define FM_COLUMNS(X)                                                                            \
 	X(process)                                                                               \
-	X(attempt) X(round) X(state) X(replaced_by) X(reason) X(cpu) X(started_ns) X(wall_ns)    \
-	        X(windows) X(first_call_ns) X(read_pair_milli) X(frame_milli) X(truth_permille)  \
+	X(attempt)                                                                               \
+	X(round)                                                                                 \
+	X(state) X(replaced_by) X(reason) X(cpu) X(started_ns) X(wall_ns) X(windows)             \
+	        X(first_call_ns) X(read_pair_milli) X(frame_milli) X(truth_permille)             \
 	                X(time_enabled_ns) X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) \
 	                        X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us)     \
 	                                X(steal_ticks) X(throttle_delta) X(temp_start_mc)        \
@@ -183,7 +185,7 @@ FM_CHECK int fm_job_bundle(struct fm_job *j, struct fm_candidate_work *c);
 
 /* A pool of children: begin(arg, index, slot, child) starts task index (or leaves child->pid 0:
  * nothing to do), end(arg, index, child) gets it back. slot is 0..width-1. */
-FM_CHECK int fm_pool_run(size_t count, size_t width,
+FM_CHECK int fm_children_run(size_t count, size_t width,
         int (*begin)(void *, size_t, size_t, struct fm_child *),
         int (*end)(void *, size_t, struct fm_child *), void *arg);
 
