@@ -45,6 +45,7 @@ void fm_result_raw(const char *text)
 }
 
 /* One line: word, then the formatted rest. */
+FM_PRINTF(3, 0)
 static void put_line(const char *word, const char *key, const char *format, va_list args)
 {
 	char line[FM_RESULT_LINE];
