@@ -40,7 +40,7 @@ static const char script[] =
 	"m=$( { printf '#!/bin/sh\\nexit 0\\n' > $p && chmod 700 $p && ./$p; } 2>&1 ) || "
 	"{ rm -f $p; no workdir \"$w: a program put there does not run: $m\"; }; rm -f $p; "
 	"if [ -x $d/fleetmark-agent ] && [ -x $d/fleetmark-worker ]; then "
-	"printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach; fi; "
+	"printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach --workdir \"$w\" --source $s; fi; "
 	/* what the build needs */
 	"x=; for t in tar head find sha256sum; do command -v $t >/dev/null 2>&1 || x=\"$x $t\"; done; "
 	"c=$(command -v gcc || command -v cc); if [ -z \"$c\" ]; then x=\"$x gcc\"; else "
@@ -60,7 +60,7 @@ static const char script[] =
 	"[ -x $n/fleetmark-agent ] && [ -x $n/fleetmark-worker ] || no build \"build.sh left no program\"; "
 	"sync -f . 2>/dev/null; if [ -e $d ]; then mv $d agent/.in-old-$r; fi; "
 	"m=$(mv $n $d 2>&1) || no unpack \"$m\"; rm -rf agent/.in-old-$r; "
-	"printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach; }\n";
+	"printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach --workdir \"$w\" --source $s; }\n";
 
 /* ~/x and x are below the home folder; characters were checked when the inventory was read. */
 static int quote_workdir(const char *workdir, struct fm_buf *out)

@@ -9,7 +9,6 @@ struct fm_host_job {
 	struct fm_job job;                    /* the dispatch, once issued */
 	bool issued, done;                    /* done: accepted, rejected or ended in this run */
 	bool offered;                         /* its bundle line was seen in progress */
-	char offered_sha256[65];
 };
 
 struct fm_host {
@@ -44,7 +43,7 @@ FM_CHECK int fm_stage_start(struct fm_host *h);
 /* Whether a job of this campaign is known there: none, running, finished, dead. */
 FM_CHECK int fm_stage_status(struct fm_host *h, char state[16]);
 
-/* Follows progress to the end of the job (*state), collecting each bundle as it is told. */
+/* Follows progress to the end of the job (*state); collects its bundles: at the end, or as they are told where times are not for publication. */
 FM_CHECK int fm_stage_follow(struct fm_host *h, char state[16]);
 
 /* Fetches, checks and accepts (or rejects) the bundle of one dispatch. FM_OK also when it was rejected: the job is done then. */

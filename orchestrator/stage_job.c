@@ -195,13 +195,16 @@ static void tell_stage(struct fm_host *h, const struct fm_line *l)
 		.stage = text_of(l, "stage"), .candidate = text_of(l, "candidate"),
 		.done = fm_line_u64(l, "done", 0), .total = fm_line_u64(l, "total", 0),
 		.eta_s = fm_line_u64(l, "eta_s", UINT64_MAX), .quiet = true};
+	char what[200];
 
-	e.has_eta = e.eta_s != UINT64_MAX;
+	e.has_eta = e.eta_s != UINT64_MAX && e.eta_s > 0; /* 0: the host does not know yet */
 	if (!e.has_eta)
 		e.eta_s = 0;
 	/* A line of its own at the ends of a stage; what lies between shows in the live line. */
 	e.quiet = e.done != 0 && e.done != e.total;
 	fm_out_event(&e);
+	snprintf(what, sizeof what, "%s %s %s", h->system->name, e.stage, e.candidate);
+	fm_campaign_progress(h->campaign, 0, what);
 }
 
 static void tell_cell(struct fm_host *h, const struct fm_line *l)
@@ -223,7 +226,7 @@ static void tell_cell(struct fm_host *h, const struct fm_line *l)
 	fm_campaign_progress(h->campaign, 1, h->system->name);
 }
 
-#define OFFERED 1 /* a bundle waits: the follow stops for it */
+#define OFFERED 1 /* a bundle waits and may be fetched now */
 
 static int take_bundle(struct fm_host *h, const struct fm_line *l)
 {
@@ -234,9 +237,9 @@ static int take_bundle(struct fm_host *h, const struct fm_line *l)
 			strcmp(j->candidate->id, text_of(l, "candidate")) != 0)
 			continue;
 		j->offered = true;
-		snprintf(j->offered_sha256, sizeof j->offered_sha256, "%s",
-			text_of(l, "manifest_sha256"));
-		return OFFERED;
+		/* Nothing is pulled from a host while it measures; where times are not for publication
+		 * the pages may come sooner. */
+		return h->campaign->plan.publish ? FM_OK : OFFERED;
 	}
 	return FM_OK;
 }

@@ -1,6 +1,7 @@
 /* wire.c: sends and receives frames, pings a silent line, gives it up in time. */
 #include "orchestrator/wire.h"
 #include "orchestrator/hostlog.h"
+#include <string.h>
 
 #define SEND_WAIT (120 * FM_S) /* for one frame to be taken; the line may be slow */
 
@@ -52,6 +53,32 @@ int fm_wire_send_data(struct fm_wire *w, const void *bytes, size_t len)
 	return rc;
 }
 
+/* Keeps the end of stderr, for the message when the agent is gone. */
+static void remember(struct fm_wire *w, const char *bytes, size_t n)
+{
+	size_t have = strlen(w->said), room = sizeof w->said - 1;
+
+	if (n > room) {
+		bytes += n - room;
+		n = room;
+	}
+	if (have + n > room) {
+		memmove(w->said, w->said + (have + n - room), room - n);
+		have = room - n;
+	}
+	memcpy(w->said + have, bytes, n);
+	w->said[have + n] = '\0';
+}
+
+static int closed(const struct fm_wire *w)
+{
+	char shown[700];
+
+	fm_escape(w->said, strlen(w->said), shown, sizeof shown);
+	return fm_fail(FM_ERR_DROPPED, "the agent closed the line%s%s", w->said[0] != '\0' ? ": " : "",
+		shown);
+}
+
 /* One read; stderr goes to the log. FM_OK also when nothing came before the next ping is due. */
 static int feed(struct fm_wire *w, uint64_t lost)
 {
@@ -71,10 +98,11 @@ static int feed(struct fm_wire *w, uint64_t lost)
 	if (n < 0)
 		return (int)n;
 	if (n == 0)
-		return fm_fail(FM_ERR_DROPPED, "the agent closed the line");
+		return closed(w);
 	w->heard = fm_now_ns();
 	if (is_stderr) {
 		fm_hostlog_raw(w->log, piece, (size_t)n);
+		remember(w, piece, (size_t)n);
 		return FM_OK;
 	}
 	w->received += (uint64_t)n;

@@ -17,6 +17,7 @@ struct fm_wire {
 	uint64_t heard, pinged; /* fm_now_ns of the last byte from there, of our last ping */
 	uint64_t sent, received;
 	int log;
+	char said[300]; /* the end of what came on stderr: why an agent ended */
 };
 
 void fm_wire_start(struct fm_wire *w, const struct fm_transport_ops *ops, struct fm_channel *c, int log);
