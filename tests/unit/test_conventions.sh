@@ -96,7 +96,7 @@ rule_readme() { # every source file stands in the reading order: by name, or by 
 			# shellcheck disable=SC2053 # the word is a pattern
 			if [[ $file == $word || ${file##*/} == $word ]]; then named=yes; fi
 		done
-		[ $named = yes ] || echo "$file: is not in README.md"
+		[ "$named" = yes ] || echo "$file: is not in README.md"
 	done
 }
 
@@ -108,7 +108,7 @@ offender() {
 	cd "$SCRATCH/r"
 	printf '/* good.h: nothing. */\n' > protocol/good.h
 	printf '/* good.c: nothing. */\n#include "protocol/good.h"\n#include <sodium.h>\n' > protocol/good.c
-	printf '# Reading order\n\nprotocol/good.c, `bad*.h`\n' > README.md
+	printf '# Reading order\n\nprotocol/good.c, bad*.h\n' > README.md
 	found=$("$rule")
 	if [ -n "$found" ]; then
 		echo "FAIL: $rule fires without an offender: $found"
@@ -159,7 +159,7 @@ for rule in $(declare -F | sed -n 's/^declare -f \(rule_.*\)/\1/p'); do
 	found=$("$rule")
 	if [ -n "$found" ]; then
 		echo "FAIL: $rule:"
-		echo "$found" | sed 's/^/    /'
+		printf '    %s\n' "${found//$'\n'/$'\n'    }"
 		FAILED=1
 	fi
 done
