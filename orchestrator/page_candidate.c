@@ -178,6 +178,25 @@ static void kat_cell(struct fm_page *p, const struct fm_build_fig *b)
 		        (long long)b->kat_listed);
 }
 
+/* Why a library is not there. */
+static void write_build_reasons(
+        struct fm_page *p, const struct fm_side *s, const char **labels, size_t count)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct fm_build_fig *b = fm_builds_find(&s->builds, labels[i]);
+		if (b == NULL || b->reason == NULL || b->reason[0] == '\0')
+			continue;
+		fm_page(p, "- `%s`: ", labels[i]);
+		fm_page_text(p, b->reason);
+		fm_page(p, "\n");
+		any = true;
+	}
+	if (any)
+		fm_page(p, "\n");
+}
+
 static void write_kat(struct fm_page *p, const struct fm_side *s, const char **labels, size_t count)
 {
 	static const char *const heads[] = {
@@ -197,7 +216,7 @@ static void write_kat(struct fm_page *p, const struct fm_side *s, const char **l
 		fm_page_cell_code(p, labels[i]);
 		fm_page_cell_text(p, b == NULL ? DASH : b->flags);
 		kat_cell(p, b);
-		fm_page_cell(p, "%s", b == NULL ? DASH : fm_n_int(b->vectors).s);
+		fm_page_cell(p, "%s", b == NULL || b->vectors == 0 ? DASH : fm_n_int(b->vectors).s);
 		fm_page_cell_text(p, b == NULL || b->not_run == NULL ? DASH : b->not_run);
 		if (b == NULL || b->kat_digest == NULL)
 			fm_page_cell(p, DASH);
@@ -206,15 +225,7 @@ static void write_kat(struct fm_page *p, const struct fm_side *s, const char **l
 		fm_page_row_end(p);
 	}
 	fm_page(p, "\n");
-	for (size_t i = 0; i < count; i++) {
-		const struct fm_build_fig *b = fm_builds_find(&s->builds, labels[i]);
-		if (b == NULL || b->reason == NULL || b->reason[0] == '\0')
-			continue;
-		fm_page(p, "- `%s`: ", labels[i]);
-		fm_page_text(p, b->reason);
-		fm_page(p, "\n");
-	}
-	fm_page(p, "\n");
+	write_build_reasons(p, s, labels, count);
 }
 
 static void failed_row(struct fm_page *p, const struct fm_cell_fig *c, size_t columns)

@@ -252,7 +252,8 @@ static void write_block(struct fm_page *p, const struct fm_report *r,
 static void head_block(struct fm_page *p, const struct fm_report *r, const char *unit)
 {
 	for (size_t i = 0; i < r->system_count; i++)
-		fm_page(p, " %s %s |", r->systems[i].plan->name, unit);
+		fm_page(p, " %s %s%s |", r->systems[i].plan->name, unit,
+		        r->systems[i].emulated ? ", emulated" : "");
 	for (size_t i = 1; i < r->system_count; i++)
 		fm_page(p, " %s / %s (95 %%) | of medians |", r->systems[i].plan->name,
 		        r->systems[0].plan->name);

@@ -145,8 +145,7 @@ static void value_cell(struct fm_page *p, const struct lines *l, const struct fm
 		fm_page_cell(
 		        p, "%s: %s", b->state == FM_CELL_MISSING ? "missing" : "failed", b->klass);
 	else if (b->emulated)
-		fm_page_cell(
-		        p, "%s (emulated)", fm_n_decimals(b->median_seconds * 1e9 / SIZE, 2).s);
+		fm_page_cell(p, "%s", fm_n_decimals(b->median_seconds * 1e9 / SIZE, 2).s);
 	else if (l->cycles)
 		fm_page_cell(p, "%s", fm_n_per_byte(middle(l, b) / SIZE).s);
 	else
@@ -174,7 +173,10 @@ static void group_head(
 	fm_page(p, "### Digest %d bits, %s\n\n| candidate | instance |", x->instance->digest_bits,
 	        fm_version_name[x->version]);
 	for (size_t s = 0; s < r->system_count; s++)
-		fm_page(p, " %s %s | rank |", r->systems[s].plan->name, l->cycles ? "c/B" : "ns/B");
+		fm_page(p, " %s %s | rank |", r->systems[s].plan->name,
+		        r->systems[s].emulated ? "ns/B, emulated"
+		        : l->cycles            ? "c/B"
+		                               : "ns/B");
 	fm_page(p, "\n|---|---|");
 	for (size_t s = 0; s < r->system_count; s++)
 		fm_page(p, "---|---|");

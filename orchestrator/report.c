@@ -3,6 +3,7 @@
 #include "orchestrator/report.h"
 
 #include "orchestrator/html.h"
+#include "orchestrator/jsonr.h"
 #include "orchestrator/number.h"
 #include "orchestrator/report_parts.h"
 #include "protocol/fs.h"
@@ -13,7 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUILDS_MAX (64u << 20)
+#define SETTINGS     "data/report.json"
+#define SETTINGS_MAX 4096
+#define BUILDS_MAX   (64u << 20)
 
 const struct fm_brief *fm_report_baseline(
         const struct fm_report *r, int system, int bits, int64_t bytes)
@@ -65,6 +68,38 @@ out:
 	free(other);
 	free(title);
 	fm_buf_free(&html);
+	return rc;
+}
+
+/* data/report.json says which system was the base, so that a later comparison needs no option. */
+static void read_base(int dirfd, char base[FM_NAME_MAX + 1])
+{
+	struct fm_buf text = FM_BUF_INIT(SETTINGS_MAX);
+	struct fm_json *json = NULL;
+	const char *name;
+
+	base[0] = '\0';
+	if (fm_fs_read(dirfd, SETTINGS, SETTINGS_MAX, &text) != FM_OK)
+		return; /* absent: the default base; the comparison will say that it is missing */
+	if (fm_json_read_foreign(SETTINGS, text.data, text.len, SETTINGS_MAX, &json) == FM_OK &&
+	        fm_json_str(fm_json_root(json), "base", &name) == FM_OK && fm_name_ok(name))
+		snprintf(base, FM_NAME_MAX + 1, "%s", name);
+	fm_json_free(json);
+	fm_buf_free(&text);
+}
+
+static int put_settings(struct fm_report *r)
+{
+	struct fm_buf out = FM_BUF_INIT(SETTINGS_MAX);
+	struct fm_jsonp w;
+	int rc;
+
+	fm_jsonp_start(&w, &out);
+	fm_jsonp_int(&w, "form", 1);
+	fm_jsonp_str(&w, "base", r->system_count > 0 ? r->systems[0].plan->name : NULL);
+	if ((rc = fm_jsonp_end(&w)) == FM_OK)
+		rc = fm_sink_put(&r->sink, SETTINGS, out.data, out.len);
+	fm_buf_free(&out);
 	return rc;
 }
 
@@ -155,7 +190,7 @@ static int one_candidate(struct fm_report *r, const struct fm_candidate *c)
 
 static int pages_of_all(struct fm_report *r)
 {
-	int rc = FM_OK;
+	int rc = put_settings(r);
 
 	for (size_t i = 0; i < r->system_count && rc == FM_OK; i++)
 		if ((rc = fm_data_system(r, &r->systems[i])) == FM_OK &&
@@ -185,8 +220,13 @@ int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool p
 {
 	struct fm_report r = {
 	        .dirfd = dirfd, .sink = {.dirfd = outfd, .check = check, .print = print}};
+	char kept[FM_NAME_MAX + 1];
 	int plan = -1, rc;
 
+	if (base == NULL && check) {
+		read_base(outfd, kept);
+		base = kept[0] == '\0' ? NULL : kept;
+	}
 	if ((rc = fm_fs_dir(dirfd, "plan", &plan)) != FM_OK)
 		return rc;
 	rc = fm_plan_read(plan, &r.plan);

@@ -1,8 +1,10 @@
-/* test_record.c: published timing records read, recomputed and written again byte for byte; what a reader must refuse. */
+/* test_record.c: published timing records read, recomputed and written again byte for byte; what a
+ * reader must refuse. */
 #include "orchestrator/jsonr.h"
 #include "orchestrator/record.h"
 #include "protocol/fs.h"
 
+#include <cmocka.h>
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -11,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #define DATA FM_TEST_ROOT "/tests/data/published/data"
 #define GOOD DATA "/arm_1/records/hash-31/ZC-DMC-1280-512__hash_32.json"
@@ -80,22 +81,23 @@ static void bad_records(void **state)
 	static const struct {
 		const char *from, *to, *says;
 	} bad[] = {
-		{"\"schema\": 2", "\"schema\": 3", "schema"},
-		{"\"complete\"", "\"done\"", "status"},
-		{"\"label\": \"ZC-DMC-1280-512\",", "", "label"},
-		{"\"mean_cycles\": 3302.82892", "\"mean_cycles\": 3302.82893", "mean_cycles"},
-		{"\"mean_seconds\": 1.2272177100000002e-06", "\"mean_seconds\": 1.22721771e-06", "mean_seconds"},
-		{"\"mean_cycles\": 3302.82892", "\"mean_cycles\": null", "mean_cycles"},
-		{"\"trials\": 5,", "\"trials\": 4,", "plan.trials"},
-		{"\"cycles\": 66102869", "\"cycles\": 66102868", "trials"},
-		{"\"seconds\": 0.024554583", "\"seconds\": NaN", "r.json"},
-		{"\"cycles\": 66102869", "\"cycles\": 9007199254740993", "cycles"},
-		{"\"measurements\": 100000", "\"measurements\": 100001", "measurements"},
-		{"\"peak_rss_bytes\": 1499136", "\"peak_rss_bytes\": 1499137", "peak_rss_bytes"},
-		{"\"kex\": {}", "\"kex\": {\"a\": 1}", "kex"},
-		{"\"candidate\"", "\"candidates\"", "candidates"},
-		{"\"hostname\": \"vivo\"", "\"hostnames\": \"vivo\"", "hostnames"},
-		{"\"schema\": 2", "\"schema\": 2, \"schema\": 2", "schema"},
+	        {"\"schema\": 2", "\"schema\": 3", "schema"},
+	        {"\"complete\"", "\"done\"", "status"},
+	        {"\"label\": \"ZC-DMC-1280-512\",", "", "label"},
+	        {"\"mean_cycles\": 3302.82892", "\"mean_cycles\": 3302.82893", "mean_cycles"},
+	        {"\"mean_seconds\": 1.2272177100000002e-06", "\"mean_seconds\": 1.22721771e-06",
+	                "mean_seconds"},
+	        {"\"mean_cycles\": 3302.82892", "\"mean_cycles\": null", "mean_cycles"},
+	        {"\"trials\": 5,", "\"trials\": 4,", "plan.trials"},
+	        {"\"cycles\": 66102869", "\"cycles\": 66102868", "trials"},
+	        {"\"seconds\": 0.024554583", "\"seconds\": NaN", "r.json"},
+	        {"\"cycles\": 66102869", "\"cycles\": 9007199254740993", "cycles"},
+	        {"\"measurements\": 100000", "\"measurements\": 100001", "measurements"},
+	        {"\"peak_rss_bytes\": 1499136", "\"peak_rss_bytes\": 1499137", "peak_rss_bytes"},
+	        {"\"kex\": {}", "\"kex\": {\"a\": 1}", "kex"},
+	        {"\"candidate\"", "\"candidates\"", "candidates"},
+	        {"\"hostname\": \"vivo\"", "\"hostnames\": \"vivo\"", "hostnames"},
+	        {"\"schema\": 2", "\"schema\": 2, \"schema\": 2", "schema"},
 	};
 	char text[1200];
 
@@ -110,9 +112,11 @@ static void bad_records(void **state)
 
 static void failed_record_has_a_head(void **state)
 {
-	static const char text[] = "{\"schema\": 2, \"status\": \"failed_or_partial\", \"candidate\": \"c\", \"label\": \"l\","
-				   "\"instance\": \"l\", \"variant\": \"reference\", \"flags\": \"guide\","
-				   "\"operation\": \"hash\", \"input_bytes\": 32}";
+	static const char text[] =
+	        "{\"schema\": 2, \"status\": \"failed_or_partial\", \"candidate\": \"c\", "
+	        "\"label\": \"l\","
+	        "\"instance\": \"l\", \"variant\": \"reference\", \"flags\": \"guide\","
+	        "\"operation\": \"hash\", \"input_bytes\": 32}";
 	struct fm_record r;
 	char key[64];
 
@@ -142,10 +146,10 @@ static void no_cycles_and_empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_published),
-		cmocka_unit_test(bad_records),
-		cmocka_unit_test(failed_record_has_a_head),
-		cmocka_unit_test(no_cycles_and_empty),
+	        cmocka_unit_test(all_published),
+	        cmocka_unit_test(bad_records),
+	        cmocka_unit_test(failed_record_has_a_head),
+	        cmocka_unit_test(no_cycles_and_empty),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

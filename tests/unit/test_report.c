@@ -1,0 +1,129 @@
+/* test_report.c: everything derived from a small tree: same bytes again, labels kept apart,
+ * failures said, foreign text kept text. */
+#include "orchestrator/report.h"
+#include "protocol/fs.h"
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/faketree.h"
+
+static char folder[] = "/tmp/fm-report-XXXXXX";
+static struct fake fake;
+
+static int make(void **state)
+{
+	int fd;
+
+	(void)state;
+	if (mkdtemp(folder) == NULL || (fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		return -1;
+	fake_tree(&fake, fd, 5, false, "a | b <i> `c`");
+	return 0;
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	fake_free(&fake);
+	close(fake.dirfd);
+	return getenv("KEEP") != NULL ? 0 : fm_fs_remove(AT_FDCWD, folder);
+}
+
+static char *text_of(const char *path)
+{
+	struct fm_buf b;
+	MUST(fm_fs_read(fake.dirfd, path, 8u << 20, &b));
+	return b.data;
+}
+
+static void has(const char *path, const char *words, bool there)
+{
+	char *text = text_of(path);
+	if ((strstr(text, words) != NULL) != there)
+		fail_msg("%s: %s: %s", path, there ? "missing" : "must not be there", words);
+	free(text);
+}
+
+static void same_bytes_again(void **state)
+{
+	(void)state;
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	MUST(fm_report_tree(fake.dirfd, NULL, true));
+	setenv("TZ", "Asia/Kathmandu", 1);
+	setlocale(LC_ALL, "");
+	MUST(fm_report_tree(fake.dirfd, NULL, true));
+	MUST(fm_fs_write(fake.dirfd, "hash-99/compare.md", "x", 1, 0644));
+	assert_int_equal(fm_report_tree(fake.dirfd, NULL, true), FM_ERR_DIGEST);
+	assert_non_null(strstr(fm_error_text(), "hash-99/compare.md"));
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	MUST(fm_fs_write(fake.dirfd, "data/x86_1/records/hash-99/planted.json", "x", 1, 0644));
+	assert_int_equal(fm_report_tree(fake.dirfd, NULL, true), FM_ERR_DIGEST);
+	assert_non_null(strstr(fm_error_text(), "planted.json"));
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	MUST(fm_report_tree(fake.dirfd, NULL, true));
+}
+
+static void labels_stay_apart(void **state)
+{
+	(void)state;
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	/* ticks never come into a cycles field */
+	has("data/arm_1/records/hash-99/Toy-512__hash_32.json", "\"mean_cycles\": null", true);
+	has("data/arm_1/records/hash-99/Toy-512__hash_32.json", "\"cycles\": 0", true);
+	has("data/arm_1/records/hash-99/Toy-512__hash_32.json", "\"ref_ticks\"", true);
+	has("data/x86_1/records/hash-99/Toy-512__hash_32.json", "\"mean_cycles\": 1163.0,", true);
+	has("hash-99/perf_arm_1.md", "| `Toy-512` | 32 B | \xe2\x80\x93 | \xe2\x80\x93 |", true);
+	has("hash-99/perf_arm_1.md", "### Ticks of a constant clock (1000 MHz)", true);
+	has("hash-99/perf_arm_1.md", "EMULATED: times not comparable", true);
+	has("hash-99/perf_x86_1.md", "EMULATED", false);
+	has("hash-99/compare.md", "not comparable: emulated", true);
+	has("compare.md", "All cells of arm_1: emulated.", true);
+	has("hash-99/perf_x86_1.md", "Not for publication", false);
+}
+
+static void failures_are_said(void **state)
+{
+	(void)state;
+	has("hash-99/perf_arm_1.md", "| `Toy-1024` | 65536 B | failed: measure |", true);
+	has("hash-99/perf_arm_1.md", "three processes in a row were invalid", true);
+	has("hash-99/compare.md", "failed: measure", true);
+	has("hash-99/perf_x86_1.md", "outlier 1 of 5", true);
+	has("hash-99/perf_x86_1.md", "| `Toy-512` | 1024 B | 3 | superseded | preempted |", true);
+	has("hash-99/perf_arm_1.md", "No trial was rejected.", true);
+	has("hash-99/perf_x86_1.md", "PASS, 2 of 4 files", true);
+	has("hash-99/perf_x86_1.md", "KAT_2_33, KAT_Loop", true);
+	has("iccs/perf_x86_1.md", "PASS by 7 vectors", true);
+	has("index.md", "| 9 | 0 | 0 | 0 |", true);
+	has("index.md", "| 8 | 1 | 0 | 0 |", true);
+}
+
+static void foreign_text_stays_text(void **state)
+{
+	(void)state;
+	has("hash-99/perf_x86_1.md", "Toy \\<b\\>CPU\\</b\\> \\| \\`x\\`", true);
+	has("hash-99/perf_x86_1.html", "Toy &lt;b&gt;CPU&lt;/b&gt; | `x`", true);
+	has("hash-99/perf_x86_1.html", "<b>", false);
+	has("hash-99/compare.html", "Toy &lt;Hash&gt; | `Family`", true);
+	has("method_x86_1.html", "a | b &lt;i&gt; `c`", true);
+	has("hash-99/perf_x86_1.html", "<script", false);
+	has("hash-99/perf_x86_1.html", "default-src 'none'; style-src 'unsafe-inline'", true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(same_bytes_again),
+	        cmocka_unit_test(labels_stay_apart),
+	        cmocka_unit_test(failures_are_said),
+	        cmocka_unit_test(foreign_text_stays_text),
+	};
+	return cmocka_run_group_tests(tests, make, drop);
+}
