@@ -44,12 +44,14 @@ rule_calls() { # forbidden calls
 	search '(^|[^A-Za-z0-9_])(strcpy|strcat|stpcpy|strncpy|strncat|sprintf|vsprintf|gets|system|popen|atoi|atol|atoll|atof|alloca|tmpnam|mktemp|strtok|rand|random)\('
 }
 
+# shellcheck disable=SC2016 # $0 is that of awk
 rule_comment() { # the first comment says what the file is responsible for
-	local file
-	sources | while read -r file; do
-		head -1 "$file" | grep -qE "^/\* $(basename "$file" | sed 's/\./\\./g'): [^ ]" ||
-			echo "$file:1: expected '/* $(basename "$file"): <one sentence>'"
-	done
+	sources | xargs -r awk 'FNR == 1 {
+		name = FILENAME
+		sub(/.*\//, "", name)
+		if (index($0, "/* " name ": ") != 1 || length($0) <= length(name) + 5)
+			print FILENAME ":1: expected /* " name ": <one sentence>"
+	}'
 }
 
 rule_layers() { # includes from the root, and only what a folder may use
