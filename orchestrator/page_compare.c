@@ -189,9 +189,7 @@ static void value_cell(struct fm_page *p, const struct fm_cell_fig *c, bool cycl
 	else if (cycles)
 		fm_page_cell(p, "%s", fm_n_per_byte(c->mean_cycles / (double)c->bytes).s);
 	else
-		fm_page_cell(p, "%s%s",
-		        fm_n_decimals(c->mean_seconds * 1e9 / (double)c->bytes, 2).s,
-		        c->emulated ? " (emulated)" : "");
+		fm_page_cell(p, "%s", fm_n_decimals(c->mean_seconds * 1e9 / (double)c->bytes, 2).s);
 }
 
 /* Ratio of two cells with its interval, and of the medians. */

@@ -2,17 +2,8 @@
  * reader must refuse. */
 #include "orchestrator/jsonr.h"
 #include "orchestrator/record.h"
-#include "protocol/fs.h"
-
-#include <cmocka.h>
-#include <fcntl.h>
+#include "tests/unit/scratch.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define DATA FM_TEST_ROOT "/tests/data/published/data"
 #define GOOD DATA "/arm_1/records/hash-31/ZC-DMC-1280-512__hash_32.json"

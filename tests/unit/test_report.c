@@ -1,19 +1,10 @@
 /* test_report.c: everything derived from a small tree: same bytes again, labels kept apart,
  * failures said, foreign text kept text. */
 #include "orchestrator/report.h"
-#include "protocol/fs.h"
-
-#include <cmocka.h>
-#include <fcntl.h>
-#include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/unit/scratch.h"
 
 #include "tests/unit/faketree.h"
+#include <locale.h>
 
 static char folder[] = "/tmp/fm-report-XXXXXX";
 static struct fake fake;
