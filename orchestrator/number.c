@@ -58,7 +58,7 @@ struct fm_num fm_n_decimals(double x, int decimals)
 
 static struct fm_num own_time(double seconds)
 {
-	static const char *const unit[] = {" ns", " " MICRO, " ms", " s"};
+	static const char *const unit[] = {" ns", (" " MICRO), " ms", " s"};
 	double x = seconds * 1e9;
 	int u = 0;
 	struct fm_num n;

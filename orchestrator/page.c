@@ -32,7 +32,7 @@ static void put(struct fm_page *p, const char *bytes, size_t len)
 		p->error = fm_buf_put(&p->md, bytes, len);
 }
 
-static void vput(struct fm_page *p, const char *format, va_list args)
+static void FM_PRINTF(2, 0) vput(struct fm_page *p, const char *format, va_list args)
 {
 	va_list again;
 	char small[512], *big;
