@@ -327,7 +327,9 @@ int fm_ssh_resolve(
 	struct fm_buf answer = FM_BUF_INIT(ANSWER_MAX);
 	const char *address = system->address != NULL ? system->address : system->name;
 	char port[8], shown[400];
-	char *argv[8] = {(char[]){"ssh"}, (char[]){"-G"}};
+	/* execvp takes char *const: these outlive the blocks below */
+	char ssh[] = "ssh", ask_only[] = "-G", with_port[] = "-p", with_user[] = "-l";
+	char *argv[8] = {ssh, ask_only};
 	int n = 2, status = 0, rc;
 
 	memset(out, 0, sizeof *out);
@@ -335,11 +337,11 @@ int fm_ssh_resolve(
 		return fm_fail(FM_ERR_CONFIG, "address %s", address);
 	snprintf(port, sizeof port, "%d", system->port);
 	if (system->port != 0) {
-		argv[n++] = (char[]){"-p"};
+		argv[n++] = with_port;
 		argv[n++] = port;
 	}
 	if (system->user != NULL) {
-		argv[n++] = (char[]){"-l"};
+		argv[n++] = with_user;
 		argv[n++] = system->user;
 	}
 	argv[n++] = (char *)(uintptr_t)address;
