@@ -126,7 +126,7 @@ static void put_sum(const struct fm_options *o, const struct fm_plan *p, const s
 		return;
 	}
 	fm_result("%s", "");
-	fm_result("%zu systems, %zu cells; %s to push at most (a host that holds a source already "
+	fm_result("systems %zu, cells %zu; %s to push at most (a host that holds a source already "
 	          "is not sent it again)",
 	        p->system_count, sum->cells, bytes);
 	fm_result("about %s, hosts side by side; time of a call from earlier campaigns in %s for "

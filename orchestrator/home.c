@@ -120,6 +120,9 @@ int fm_home_key(struct fm_home *h)
 	if ((rc = fm_home_lock(h, &lock)) != FM_OK)
 		return rc;
 	rc = is_there(h, "key") ? fm_identity_load(h->dirfd, "key", &h->id) : make(h);
+	if (rc != FM_OK && strcmp(fm_error_class(rc), "verify") ==
+	                           0) /* a file of the user's own, so it is theirs to mend */
+		rc = fm_wrap(FM_ERR_CONFIG, "%s", h->path);
 	/* What a crash may have left out is made now. */
 	if (rc == FM_OK && !is_there(h, "controller.pub"))
 		rc = write_public(h);

@@ -191,10 +191,10 @@ int fm_plan_make(const struct fm_options *o, const struct fm_inventory *inv, con
 		return rc;
 	memcpy(out->campaign, campaign, strlen(campaign) + 1);
 	if ((rc = take_profile(o, out)) != FM_OK || (rc = take_systems(inv, out)) != FM_OK ||
-	        (rc = fm_agent_source(o->root, &agent)) != FM_OK ||
-	        (rc = fm_flags_load(o->root, &out->flags)) != FM_OK ||
 	        (rc = fm_recipe_load(o->root, o->candidates, &out->candidates)) != FM_OK ||
-	        (rc = choose_versions(o->versions, &out->candidates)) != FM_OK)
+	        (rc = choose_versions(o->versions, &out->candidates)) != FM_OK ||
+	        (rc = fm_flags_load(o->root, &out->flags)) != FM_OK ||
+	        (rc = fm_agent_source(o->root, &agent)) != FM_OK)
 		goto out;
 	memcpy(out->agent_source_sha256, agent.sha256, sizeof out->agent_source_sha256);
 	for (size_t c = 0; c < out->candidates.count; c++)
