@@ -13,7 +13,8 @@
 
 static int report_data(const struct fm_options *o)
 {
-	const char *layout = o->layout == NULL ? "published" : o->layout;
+	const char *layout =
+	        o->layout == NULL || strcmp(o->layout, "fleetmark") == 0 ? "published" : o->layout;
 
 	if (o->argc != 0)
 		return fm_fail(FM_ERR_USAGE, "report: a tree and --data DIR exclude each other");
@@ -62,6 +63,10 @@ int fm_cmd_report(const struct fm_options *o, int *status)
 
 	if (rc == FM_OK)
 		rc = o->data != NULL ? report_data(o) : report_tree(o);
-	*status = rc == FM_ERR_DIGEST ? 1 : fm_error_status(rc);
-	return rc;
+	if (rc != FM_ERR_DIGEST)
+		return rc;
+	fm_out_error(rc, NULL, "report",
+	        NULL); /* a difference found: exit status 1, as `cmp` and `diff` have it */
+	*status = 1;
+	return FM_REPORTED;
 }

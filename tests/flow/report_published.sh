@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Pages of a published data set equal the published pages byte for byte, once the rows of absent records are deleted there; --check
+# finds one changed byte; locale and time zone change nothing.
+set -euo pipefail
+
+fleetmark=$FLEETMARK_BUILD/fleetmark
+sample=$FLEETMARK_ROOT/tests/data/published
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "report_published: $*" >&2
+	exit 1
+}
+
+# Deletes the rows of sections 4, 5 and 7 whose record is not in the sample: page, candidate.
+expected() {
+	awk -v dir="$sample/data/arm_1/records/$2" '
+		/^## [0-9]\./ { section = substr($2, 1, 1) }
+		/^\| `/ {
+			split($0, cell, / *\| */)
+			label = cell[2]; gsub(/`/, "", label)
+			file = ""
+			if (section == 4) { split(cell[3], size, " "); file = label "__hash_" size[1] ".json" }
+			if (section == 5) file = label "__" cell[3] ".json"
+			if (section == 7 && cell[3] ~ /^timing /) { file = cell[3]; sub(/^timing /, "", file); file = label "__" file ".json" }
+			if (file != "") {
+				if ((getline line < (dir "/" file)) <= 0) next
+				close(dir "/" file)
+			}
+		}
+		{ print }' "$1"
+}
+
+for layout in published site; do
+	LC_ALL=C TZ=UTC "$fleetmark" report --layout "$layout" --data "$sample/data" -o "$work/$layout"
+	LC_ALL=de_DE.UTF-8 TZ=Asia/Kathmandu "$fleetmark" report --layout "$layout" --data "$sample/data" -o "$work/$layout" --check ||
+		fail "another locale and time zone give other bytes"
+done
+for candidate in hash-07 hash-09; do
+	expected "$sample/pages/${candidate}_arm_1.md" "$candidate" > "$work/want"
+	cmp "$work/want" "$work/published/$candidate/perf_arm_1.md" || fail "$candidate: layout published differs"
+	expected "$sample/pages/${candidate}_arm_1.site2.md" "$candidate" > "$work/want"
+	cmp "$work/want" "$work/site/arm_1/$candidate.md" || fail "$candidate: layout site differs"
+done
+
+# every row of section 4 stands in the published tables
+rows=0
+for table in "$sample"/tables/*.csv; do
+	name=$(basename "$table" .csv)
+	page=$work/published/${name#*_1_}/perf_${name%_hash-*}.md
+	[ -f "$page" ] || continue
+	while IFS= read -r row; do
+		line=$(printf '%s\n' "$row" | sed -e 's/^| `//' -e 's/ |$//' -e 's/`* | /,/g' -e 's/ B,/,/')
+		grep -qxF -- "$line" "$table" || fail "$name: row not in the table: $line"
+		rows=$((rows + 1))
+	done < <(sed -n '/^## 4/,/^## 5/p' "$page" | grep '^| `')
+done
+[ "$rows" -eq 23 ] || fail "compared $rows rows of section 4, expected 23"
+
+printf x >> "$work/published/hash-07/perf_arm_1.md"
+if out=$("$fleetmark" report --layout published --data "$sample/data" -o "$work/published" --check 2> /dev/null); then
+	fail "--check did not see a changed byte"
+else
+	[ $? -eq 1 ] || fail "--check: exit status is not 1"
+fi
+[ "$out" = "differs: hash-07/perf_arm_1.md" ] || fail "--check said: $out"
+
+# bad input is named with file and field
+cp -R "$sample/data" "$work/bad"
+cp "$sample/candidates.csv" "$work/"
+record=$work/bad/arm_1/records/hash-09/Eijen-256__hash_32.json
+sed -i 's/"mean_cycles": [0-9.]*/"mean_cycles": 1.5/' "$record"
+if "$fleetmark" report --data "$work/bad" -o "$work/out" 2> "$work/err"; then
+	fail "a statistic that does not follow from the trials was accepted"
+fi
+grep -q 'Eijen-256__hash_32.json: mean_cycles' "$work/err" || fail "said: $(cat "$work/err")"
+echo "report_published: 4 pages equal byte for byte, $rows rows found in the tables"
