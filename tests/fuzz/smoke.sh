@@ -20,10 +20,14 @@ if [ -n "${FLEETMARK_BUILD:-}" ]; then
 fi
 cmake -S "$root" --preset fuzz -B "$build" > "$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 
-status=0
+names=()
 for source in "$root"/tests/fuzz/fuzz_*.c; do
-	name=$(basename "$source" .c)
-	cmake --build "$build" --target "$name" -j 2 > "$scratch/log" 2>&1 || { tail -20 "$scratch/log"; exit 1; }
+	names+=("$(basename "$source" .c)")
+done
+cmake --build "$build" --target "${names[@]}" -j 2 > "$scratch/log" 2>&1 || { tail -30 "$scratch/log"; exit 1; }
+
+status=0
+for name in "${names[@]}"; do
 	mkdir -p "$scratch/$name"
 	seeds=$root/tests/fuzz/corpus/${name#fuzz_}
 	[ -d "$seeds" ] || { echo "FAIL: $name has no seeds in tests/fuzz/corpus/${name#fuzz_}"; status=1; continue; }
