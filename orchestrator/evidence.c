@@ -10,20 +10,22 @@
 #define EVIDENCE_MAX (4u << 20)
 
 /* clang-format off */
-#define F(s, m, t)    {#m, t, offsetof(struct s, m)}
-#define K(s, m, k, t) {k, t, offsetof(struct s, m)}
-#define E(k, m, t)    {k, t, offsetof(struct fm_evidence, m)}
+#define F(s, m, t)    {#m, t, offsetof(struct s, m), NULL}
+#define K(s, m, k, t) {k, t, offsetof(struct s, m), NULL}
+#define W(s, m, w)    {#m, FM_WORD, offsetof(struct s, m), w}
+#define E(k, m, t)    {k, t, offsetof(struct fm_evidence, m), NULL}
+#define EW(k, m, w)   {k, FM_WORD, offsetof(struct fm_evidence, m), w}
+#define ONLY(k, t)    {k, t, 0, NULL} /* checked, not kept */
+#define SUB(k)        FM_FIELD_SUB(k)
 /* clang-format on */
 
-static const struct fm_field top_fields[] = {{"schema", FM_SUB, 0},
-        E("campaign", campaign, FM_NAME), E("system", system, FM_NAME),
-        E("candidate", candidate, FM_NAME), E("nonce", nonce, FM_HEX),
+static const struct fm_field top_fields[] = {SUB("schema"), E("campaign", campaign, FM_NAME),
+        E("system", system, FM_NAME), E("candidate", candidate, FM_NAME), E("nonce", nonce, FM_HEX),
         E("plan_sha256", plan_sha256, FM_HEX), E("job_nonce", job_nonce, FM_HEX),
         E("attempt", attempt, FM_INT), E("source_sha256", source_sha256, FM_HEX),
-        E("test_world", test_world, FM_OPT_HEX), {"agent", FM_SUB, 0}, {"host", FM_SUB, 0},
-        {"isolation", FM_SUB, 0}, {"toolchain", FM_SUB, 0}, {"libraries", FM_SUB, 0},
-        {"builds", FM_SUB, 0}, {"kat", FM_SUB, 0}, {"cells", FM_SUB, 0}, {"measure", FM_SUB, 0},
-        {"clock", FM_SUB, 0}, FM_FIELD_END};
+        E("test_world", test_world, FM_OPT_HEX), SUB("agent"), SUB("host"), SUB("isolation"),
+        SUB("toolchain"), SUB("libraries"), SUB("builds"), SUB("kat"), SUB("cells"), SUB("measure"),
+        SUB("clock"), FM_FIELD_END};
 
 static const struct fm_field agent_fields[] = {E("version", agent.version, FM_STR),
         E("libsodium", agent.libsodium, FM_STR), E("source_sha256", agent.source_sha256, FM_HEX),
@@ -37,23 +39,23 @@ static const struct fm_field host_fields[] = {E("arch", host.arch, FM_STR),
         E("logical_cpus", host.logical_cpus, FM_INT), E("virtual", host.virtual_machine, FM_INT),
         E("epoch", host.epoch, FM_INT), E("machine_tag", host.machine_tag, FM_HEX), FM_FIELD_END};
 
-static const struct fm_field isolation_fields[] = {E("mode", isolation.mode, FM_STR),
+static const struct fm_field isolation_fields[] = {EW("mode", isolation.mode, "one-user two-users"),
         E("no_new_privs", isolation.no_new_privs, FM_INT),
         E("landlock", isolation.landlock, FM_INT), E("seccomp", isolation.seccomp, FM_INT),
         FM_FIELD_END};
 
 static const struct fm_field measure_fields[] = {E("profile", measure.profile, FM_STR),
         E("order_seed", measure.order_seed, FM_SEED), E("core_type", measure.core_type, FM_STR),
-        E("cpu", measure.cpu, FM_INT), E("tuned", measure.tuned, FM_INT), {"counter", FM_SUB, 0},
-        {"clock", FM_SUB, 0}, {"host_checks", FM_SUB, 0}, {"cells", FM_SUB, 0},
-        {"memory", FM_SUB, 0}, FM_FIELD_END};
+        E("cpu", measure.cpu, FM_INT), E("tuned", measure.tuned, FM_INT), SUB("counter"),
+        SUB("clock"), SUB("host_checks"), SUB("cells"), SUB("memory"), FM_FIELD_END};
 
-static const struct fm_field counter_fields[] = {E("label", counter.label, FM_STR),
-        E("source", counter.source, FM_STR), E("scope", counter.scope, FM_STR),
-        E("pmu", counter.pmu, FM_STR), E("hz", counter.hz, FM_INT),
-        E("resolution", counter.resolution, FM_INT),
+static const struct fm_field counter_fields[] = {
+        EW("label", counter.label, "core_cycles ref_ticks ns"),
+        EW("source", counter.source, "perf_rdpmc perf_user perf_read tsc cntvct clock"),
+        EW("scope", counter.scope, "user emulated wall"), E("pmu", counter.pmu, FM_STR),
+        E("hz", counter.hz, FM_INT), E("resolution", counter.resolution, FM_INT),
         E("read_pair_milli", counter.read_pair_milli, FM_INT),
-        E("truth_permille", counter.truth_permille, FM_INT), {"rejected", FM_SUB, 0}, FM_FIELD_END};
+        E("truth_permille", counter.truth_permille, FM_INT), SUB("rejected"), FM_FIELD_END};
 
 static const struct fm_field clock_fields[] = {E("started_at", clock.started_at, FM_STAMP),
         E("finished_at", clock.finished_at, FM_STAMP), E("elapsed_ns", clock.elapsed_ns, FM_INT),
@@ -63,31 +65,36 @@ static const struct fm_field tool_fields[] = {F(fm_ev_tool, name, FM_STR),
         F(fm_ev_tool, path, FM_STR), F(fm_ev_tool, version, FM_STR), F(fm_ev_tool, package, FM_STR),
         F(fm_ev_tool, sha256, FM_HEX0), FM_FIELD_END};
 
+static const struct fm_field library_fields[] = {ONLY("name", FM_STR), ONLY("version", FM_STR),
+        ONLY("build_id", FM_STR), ONLY("sha256", FM_HEX), ONLY("static", FM_INT), FM_FIELD_END};
+
 static const struct fm_field build_fields[] = {F(fm_ev_build, instance, FM_NAME),
-        F(fm_ev_build, version, FM_NAME), F(fm_ev_build, status, FM_STR),
+        F(fm_ev_build, version, FM_NAME), W(fm_ev_build, status, "ok failed missing"),
         F(fm_ev_build, reason, FM_STR), F(fm_ev_build, flags, FM_STR),
-        F(fm_ev_build, flags_kind, FM_STR), F(fm_ev_build, log, FM_STR),
+        W(fm_ev_build, flags_kind, "guide fallback"), F(fm_ev_build, log, FM_STR),
         F(fm_ev_build, library_sha256, FM_HEX0), F(fm_ev_build, load_bytes, FM_INT),
         F(fm_ev_build, elapsed_ns, FM_INT), FM_FIELD_END};
 
 static const struct fm_field kat_fields[] = {F(fm_ev_kat, instance, FM_NAME),
-        F(fm_ev_kat, version, FM_NAME), F(fm_ev_kat, log, FM_STR), F(fm_ev_kat, status, FM_STR),
+        F(fm_ev_kat, version, FM_NAME), F(fm_ev_kat, log, FM_STR),
+        W(fm_ev_kat, status,
+                "CRASH TIMEOUT OVERFLOW CRYPTOFAIL MISMATCH LOADFAIL BUILDFAIL NOKAT PASS"),
         F(fm_ev_kat, passed, FM_INT), F(fm_ev_kat, files, FM_INT), F(fm_ev_kat, vectors, FM_INT),
         F(fm_ev_kat, elapsed_ns, FM_INT), FM_FIELD_END};
 
 static const struct fm_field cell_fields[] = {F(fm_ev_cell, instance, FM_NAME),
         F(fm_ev_cell, version, FM_NAME), F(fm_ev_cell, operation, FM_NAME),
-        F(fm_ev_cell, status, FM_STR), K(fm_ev_cell, klass, "class", FM_STR),
+        W(fm_ev_cell, status, "measured failed missing"), K(fm_ev_cell, klass, "class", FM_STR),
         F(fm_ev_cell, reason, FM_STR), F(fm_ev_cell, text, FM_STR), FM_FIELD_END};
 
 static const struct fm_field measured_fields[] = {F(fm_ev_measured, instance, FM_NAME),
         F(fm_ev_measured, version, FM_NAME), F(fm_ev_measured, operation, FM_NAME),
-        F(fm_ev_measured, stop, FM_STR), F(fm_ev_measured, bytes, FM_INT),
+        W(fm_ev_measured, stop, "fixed target cap budget"), F(fm_ev_measured, bytes, FM_INT),
         F(fm_ev_measured, planned, FM_INT), F(fm_ev_measured, accepted, FM_INT),
         F(fm_ev_measured, replaced, FM_INT), F(fm_ev_measured, invalid, FM_INT),
         F(fm_ev_measured, calls, FM_INT), F(fm_ev_measured, t1_ns, FM_INT),
         F(fm_ev_measured, library_sha256, FM_HEX), F(fm_ev_measured, message_sha256, FM_HEX),
-        F(fm_ev_measured, digest_sha256, FM_HEX), {"marks", FM_SUB, 0}, FM_FIELD_END};
+        F(fm_ev_measured, digest_sha256, FM_HEX), SUB("marks"), FM_FIELD_END};
 
 static const struct fm_field memory_fields[] = {F(fm_ev_memory, instance, FM_NAME),
         F(fm_ev_memory, version, FM_NAME), F(fm_ev_memory, bytes, FM_INT),
@@ -107,16 +114,12 @@ static const struct fm_field memory_fields[] = {F(fm_ev_memory, instance, FM_NAM
         F(fm_ev_memory, isolated_ram_upper_bytes, FM_OPT_INT), FM_FIELD_END};
 
 static const struct fm_field check_fields[] = {F(fm_ev_check, check, FM_STR),
-        F(fm_ev_check, severity, FM_STR), F(fm_ev_check, state, FM_STR),
+        W(fm_ev_check, severity, "refuse mark note"), W(fm_ev_check, state, "ok bad unknown"),
         F(fm_ev_check, value, FM_STR), F(fm_ev_check, source, FM_STR), FM_FIELD_END};
 
 static const struct fm_field freq_fields[] = {F(fm_ev_clock, nominal_khz, FM_INT),
         F(fm_ev_clock, measured_hz, FM_INT), F(fm_ev_clock, iqr_ppm, FM_INT),
         F(fm_ev_clock, drift_ppm, FM_INT), F(fm_ev_clock, tick_hz, FM_INT), FM_FIELD_END};
-
-static const struct fm_field library_fields[] = {{"name", FM_SUB, 0}, {"version", FM_SUB, 0},
-        {"build_id", FM_SUB, 0}, {"sha256", FM_SUB, 0}, {"static", FM_SUB, 0}, FM_FIELD_END};
-
 static int read_measured(const struct fm_json_node *measure, struct fm_evidence *e)
 {
 	const struct fm_json_node *array, *cell;
@@ -151,8 +154,8 @@ static int read_measure(const struct fm_json_node *root, struct fm_evidence *e)
 	                 &e->checks, &e->check_count)) != FM_OK ||
 	        (rc = fm_fields_array(measure, "memory", memory_fields, sizeof *e->memory,
 	                 &e->memory, &e->memory_count)) != FM_OK)
-		return fm_wrap(rc, "measure");
-	return fm_wrap(read_measured(measure, e), "measure");
+		return rc;
+	return read_measured(measure, e);
 }
 
 /* Checked, not kept: nothing is computed from the libraries a candidate asked for. */
@@ -169,15 +172,10 @@ static int check_libraries(const struct fm_json_node *root)
 
 static int read_document(const struct fm_json_node *root, struct fm_evidence *e)
 {
-	const char *schema;
 	int rc;
 
-	if ((rc = fm_json_str(root, "schema", &schema)) != FM_OK)
-		return rc;
-	if (strcmp(schema, "evidence/1") != 0)
-		return fm_fail(FM_ERR_FORM,
-		        "evidence.json: schema '%s', this program reads evidence/1", schema);
-	if ((rc = fm_fields_read(root, top_fields, e)) != FM_OK ||
+	if ((rc = fm_fields_schema(root, "evidence/1")) != FM_OK ||
+	        (rc = fm_fields_read(root, top_fields, e)) != FM_OK ||
 	        (rc = fm_fields_object(root, "agent", agent_fields, e)) != FM_OK ||
 	        (rc = fm_fields_object(root, "host", host_fields, e)) != FM_OK ||
 	        (rc = fm_fields_object(root, "isolation", isolation_fields, e)) != FM_OK ||
@@ -207,12 +205,25 @@ int fm_evidence_read(int dirfd, struct fm_evidence *out)
 	if ((rc = fm_json_read("evidence.json", text.data, text.len, EVIDENCE_MAX, &doc)) != FM_OK)
 		goto out;
 	out->owner = doc;
-	rc = fm_wrap(read_document(fm_json_root(doc), out), "evidence.json");
+	rc = read_document(fm_json_root(doc), out);
 out:
 	if (rc != FM_OK)
 		fm_evidence_free(out);
 	fm_buf_free(&text);
 	return rc;
+}
+
+static bool word_ok(const char *s, const char *allowed)
+{
+	size_t len = strlen(s);
+
+	return len > 0 && len < 24 && strspn(s, allowed) == len;
+}
+
+bool fm_reason_ok(const char *klass, const char *reason)
+{
+	return word_ok(klass, "abcdefghijklmnopqrstuvwxyz-") &&
+	       word_ok(reason, "abcdefghijklmnopqrstuvwxyz0123456789_");
 }
 
 void fm_evidence_free(struct fm_evidence *e)

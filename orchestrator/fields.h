@@ -9,6 +9,7 @@
 enum fm_field_type {
 	FM_STR,     /* const char *: any text */
 	FM_NAME,    /* name rule of path.h */
+	FM_WORD,    /* one of field.words */
 	FM_HEX,     /* 64 hex digits */
 	FM_HEX0,    /* the same, or "" */
 	FM_SEED,    /* 16 hex digits */
@@ -20,17 +21,19 @@ enum fm_field_type {
 	FM_SUB,     /* object or array that other code reads */
 };
 
-/* A table ends with key NULL. A field may be replaced by the string `<key>_why`: then it reads as
- * "" or -1. */
+/* A table ends with FM_FIELD_END: a field that is not there may be replaced by the string
+ * `<key>_why`, and then reads as "" or -1. With FM_FIELD_END_EXACT nothing can be replaced. */
 struct fm_field {
 	const char *key;
 	enum fm_field_type type;
-	size_t offset; /* of a const char * or an int64_t in the struct */
+	size_t offset;     /* of a const char * or an int64_t in the struct */
+	const char *words; /* of FM_WORD: allowed words, separated by one space */
 };
-#define FM_FIELD_END            \
-	{                       \
-		NULL, FM_STR, 0 \
-	}
+/* clang-format off */
+#define FM_FIELD_SUB(key)  {key, FM_SUB, 0, NULL}
+#define FM_FIELD_END       {NULL, FM_STR, 0, NULL}
+#define FM_FIELD_END_EXACT {NULL, FM_SUB, 0, NULL}
+/* clang-format on */
 
 /* Reads every field of o; a key that is not in the table is FM_ERR_FORM. Strings belong to the
  * document. base may be NULL: only checked. */

@@ -27,6 +27,7 @@ struct merge {
 	size_t count;
 	struct fm_evidence evidence;      /* of the bundle the last cell came from */
 	char loaded[2 * FM_NAME_MAX + 2]; /* "system/candidate" of it, "" if none */
+	size_t next;                      /* its cell that comes next: both lists have one order */
 };
 
 static void set_verdict(struct verdict *v, const char *status, const char *klass,
@@ -91,25 +92,43 @@ static void put_job(struct fm_jsonw *w, const struct fm_job *job, const struct v
 	fm_jsonw_close(w);
 }
 
+/* The first dispatch of this system and candidate, or where it would stand. */
+static size_t first_job(const struct merge *m, const char *system, const char *candidate)
+{
+	size_t low = 0, high = m->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(m->jobs[middle].system, system);
+
+		if (order == 0)
+			order = strcmp(m->jobs[middle].candidate, candidate);
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_of(const struct fm_job *job, const char *system, const char *candidate)
+{
+	return strcmp(job->system, system) == 0 && strcmp(job->candidate, candidate) == 0;
+}
+
 /* The dispatches of one system and candidate, or one line with attempt 0 that says why there is
  * none. */
 static void put_jobs_of(
         struct merge *m, struct fm_jsonw *w, const char *system, const char *candidate)
 {
+	size_t first = first_job(m, system, candidate), i = first;
 	struct verdict v;
-	bool any = false;
-	size_t i;
 
-	for (i = 0; i < m->count; i++) {
-		const struct fm_job *job = &m->jobs[i];
-
-		if (strcmp(job->system, system) != 0 || strcmp(job->candidate, candidate) != 0)
-			continue;
-		job_verdict(m, job, &v);
-		put_job(w, job, &v);
-		any = true;
+	for (; i < m->count && is_of(&m->jobs[i], system, candidate); i++) {
+		job_verdict(m, &m->jobs[i], &v);
+		put_job(w, &m->jobs[i], &v);
 	}
-	if (!any) {
+	if (i == first) {
 		struct fm_job none = {.attempt = 0};
 
 		(void)snprintf(none.system, sizeof none.system, "%s", system);
@@ -157,6 +176,7 @@ static int load_evidence(struct merge *m, const struct fm_cell *cell)
 	if (strcmp(key, m->loaded) == 0)
 		return FM_OK;
 	fm_evidence_free(&m->evidence);
+	m->next = 0;
 	(void)snprintf(m->loaded, sizeof m->loaded, "%s", key);
 	if ((rc = fm_journal_accepted_job(
 	             m->journal, cell->system, cell->candidate, &job, &found)) != FM_OK ||
@@ -175,12 +195,10 @@ static int load_evidence(struct merge *m, const struct fm_cell *cell)
 static void unbundled_verdict(struct merge *m, const struct fm_cell *cell, struct verdict *v)
 {
 	const struct fm_job *last = NULL;
-	size_t i;
 
-	for (i = 0; i < m->count; i++)
-		if (strcmp(m->jobs[i].system, cell->system) == 0 &&
-		        strcmp(m->jobs[i].candidate, cell->candidate) == 0)
-			last = &m->jobs[i];
+	for (size_t i = first_job(m, cell->system, cell->candidate);
+	        i < m->count && is_of(&m->jobs[i], cell->system, cell->candidate); i++)
+		last = &m->jobs[i];
 	if (last == NULL) {
 		missing_verdict(m, cell->system, v);
 		return;
@@ -190,28 +208,28 @@ static void unbundled_verdict(struct merge *m, const struct fm_cell *cell, struc
 		v->status = "missing";
 }
 
+/* What the bundle says of the cell; its list was compared with the plan's when it was accepted. */
 static int cell_verdict(struct merge *m, const struct fm_cell *cell, struct verdict *v)
 {
-	size_t i;
+	const struct fm_ev_cell *c;
 	int rc = load_evidence(m, cell);
 
 	if (rc != FM_OK)
 		return rc;
-	for (i = 0; i < m->evidence.cell_count; i++) {
-		const struct fm_ev_cell *c = &m->evidence.cells[i];
-
-		if (strcmp(c->instance, cell->instance) != 0 ||
-		        strcmp(c->version, cell->version) != 0 ||
-		        strcmp(c->operation, cell->operation) != 0)
-			continue;
-		if (strcmp(c->status, "measured") == 0)
-			set_verdict(v, "accepted", "", "", "");
-		else
-			set_verdict(v, strcmp(c->status, "failed") == 0 ? "failed" : "missing",
-			        c->klass, c->reason, c->text);
+	if (m->evidence.owner == NULL) {
+		unbundled_verdict(m, cell, v);
 		return FM_OK;
 	}
-	unbundled_verdict(m, cell, v);
+	c = m->next < m->evidence.cell_count ? &m->evidence.cells[m->next++] : NULL;
+	if (c == NULL || strcmp(c->instance, cell->instance) != 0 ||
+	        strcmp(c->version, cell->version) != 0 ||
+	        strcmp(c->operation, cell->operation) != 0)
+		return fm_fail(FM_ERR_SAMPLES,
+		        "bundles/%s/evidence.json: its cells are not the planned ones", m->loaded);
+	if (strcmp(c->status, "measured") == 0)
+		set_verdict(v, "accepted", "", "", "");
+	else
+		set_verdict(v, c->status, c->klass, c->reason, c->text);
 	return FM_OK;
 }
 

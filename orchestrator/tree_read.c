@@ -8,37 +8,42 @@
 
 #define TREE_MAX (64u << 20)
 
+#define STATUS "accepted failed missing rejected"
+
 /* clang-format off */
-#define T(m, t)       {#m, t, offsetof(struct fm_tree, m)}
-#define J(k, m, t)    {k, t, offsetof(struct fm_tree_job, m)}
-#define C(k, m, t)    {k, t, offsetof(struct fm_tree_cell, m)}
-
-static const struct fm_field top_fields[] = {
-	{"schema", FM_SUB, 0}, {"jobs", FM_SUB, 0}, {"cells", FM_SUB, 0},
-	T(campaign, FM_NAME), T(plan_sha256, FM_HEX), T(sealed_at, FM_STAMP), T(previous_tree_sha256, FM_HEX0),
-	T(publish, FM_INT), T(sequence, FM_INT), T(trust_version, FM_INT), FM_FIELD_END};
-
-static const struct fm_field job_fields[] = {
-	J("system", system, FM_NAME), J("candidate", candidate, FM_NAME), J("attempt", attempt, FM_INT),
-	J("job_nonce", job_nonce, FM_HEX0), J("issued_at", issued_at, FM_STAMP0), J("received_at", received_at, FM_STAMP0),
-	J("manifest_sha256", manifest_sha256, FM_HEX0), J("host_key", host_key, FM_STR), J("status", status, FM_STR),
-	J("class", klass, FM_STR), J("reason", reason, FM_STR), J("text", text, FM_STR), FM_FIELD_END};
-
-static const struct fm_field cell_fields[] = {
-	C("cell", cell, FM_STR), C("status", status, FM_STR), C("class", klass, FM_STR), C("reason", reason, FM_STR),
-	C("text", text, FM_STR), FM_FIELD_END};
+#define T(m, t)    {#m, t, offsetof(struct fm_tree, m), NULL}
+#define J(k, m, t) {k, t, offsetof(struct fm_tree_job, m), NULL}
+#define C(k, m, t) {k, t, offsetof(struct fm_tree_cell, m), NULL}
+#define JW(k, m)   {k, FM_WORD, offsetof(struct fm_tree_job, m), STATUS}
+#define CW(k, m)   {k, FM_WORD, offsetof(struct fm_tree_cell, m), STATUS}
 /* clang-format on */
 
+static const struct fm_field top_fields[] = {FM_FIELD_SUB("schema"), FM_FIELD_SUB("jobs"),
+        FM_FIELD_SUB("cells"), T(campaign, FM_NAME), T(plan_sha256, FM_HEX), T(sealed_at, FM_STAMP),
+        T(previous_tree_sha256, FM_HEX0), T(publish, FM_INT), T(sequence, FM_INT),
+        T(trust_version, FM_INT), FM_FIELD_END_EXACT};
+
+static const struct fm_field job_fields[] = {J("system", system, FM_NAME),
+        J("candidate", candidate, FM_NAME), J("attempt", attempt, FM_INT),
+        J("job_nonce", job_nonce, FM_HEX0), J("issued_at", issued_at, FM_STAMP0),
+        J("received_at", received_at, FM_STAMP0), J("manifest_sha256", manifest_sha256, FM_HEX0),
+        J("host_key", host_key, FM_STR), JW("status", status), J("class", klass, FM_STR),
+        J("reason", reason, FM_STR), J("text", text, FM_STR), FM_FIELD_END_EXACT};
+
+static const struct fm_field cell_fields[] = {C("cell", cell, FM_STR), CW("status", status),
+        C("class", klass, FM_STR), C("reason", reason, FM_STR), C("text", text, FM_STR),
+        FM_FIELD_END_EXACT};
 static int read_document(const struct fm_json_node *root, struct fm_tree *t)
 {
 	int rc;
 
 	if ((rc = fm_fields_schema(root, "tree/1")) != FM_OK ||
 	        (rc = fm_fields_read(root, top_fields, t)) != FM_OK ||
-	        (rc = fm_fields_array(
-	                 root, "jobs", job_fields, sizeof *t->jobs, &t->jobs, &t->job_count)) != FM_OK)
+	        (rc = fm_fields_array(root, "jobs", job_fields, sizeof *t->jobs, &t->jobs,
+	                 &t->job_count)) != FM_OK)
 		return rc;
-	return fm_fields_array(root, "cells", cell_fields, sizeof *t->cells, &t->cells, &t->cell_count);
+	return fm_fields_array(
+	        root, "cells", cell_fields, sizeof *t->cells, &t->cells, &t->cell_count);
 }
 
 int fm_tree_read(int dirfd, struct fm_tree *out)
@@ -53,8 +58,6 @@ int fm_tree_read(int dirfd, struct fm_tree *out)
 		goto out;
 	out->owner = doc;
 	rc = read_document(fm_json_root(doc), out);
-	if (rc != FM_OK)
-		(void)fm_wrap(rc, "tree.json");
 out:
 	if (rc != FM_OK)
 		fm_tree_free(out);

@@ -1,0 +1,243 @@
+/* verify_tree.c: tree.json against the plan: cells, dispatches, and the folders in bundles/. */
+#include "orchestrator/evidence.h"
+#include "orchestrator/verify_parts.h"
+#include "protocol/path.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHERE "tree.json"
+
+/* V7: made for this plan. */
+static void check_head(struct fm_verify *v)
+{
+	const struct fm_tree *t = &v->tree;
+
+	if (strcmp(t->campaign, v->plan.campaign) != 0)
+		fm_verify_find(v, FM_ERR_IDENTITY, WHERE, "campaign '%s', the plan's is '%s'",
+		        t->campaign, v->plan.campaign);
+	if (strcmp(t->plan_sha256, v->plan_sha256) != 0)
+		fm_verify_find(v, FM_ERR_REPLAY, WHERE,
+		        "plan_sha256 is not the digest of plan/MANIFEST.sha256");
+	if (t->publish != v->plan.publish)
+		fm_verify_find(v, FM_ERR_IDENTITY, WHERE, "publish is %lld, the plan says %d",
+		        (long long)t->publish, v->plan.publish);
+	if (t->trust_version != v->trust.version)
+		fm_verify_find(v, FM_ERR_IDENTITY, WHERE,
+		        "trust_version is %lld, trust.json says %lld", (long long)t->trust_version,
+		        (long long)v->trust.version);
+	if (t->sequence < 1 || (t->sequence == 1) != (t->previous_tree_sha256[0] == '\0'))
+		fm_verify_find(v, FM_ERR_FORM, WHERE,
+		        "sequence %lld: the first tree of a chain has 1 and no previous one, every "
+		        "other has both",
+		        (long long)t->sequence);
+}
+
+/* Accepted things have no reason, all others have class and reason. */
+static bool reason_ok(const char *status, const char *klass, const char *reason, const char *text)
+{
+	if (strcmp(status, "accepted") == 0)
+		return klass[0] == '\0' && reason[0] == '\0' && text[0] == '\0';
+	return fm_reason_ok(klass, reason);
+}
+
+static void count_cell(struct fm_verify_counts *c, const char *status)
+{
+	c->cells_accepted += strcmp(status, "accepted") == 0;
+	c->cells_failed += strcmp(status, "failed") == 0;
+	c->cells_missing += strcmp(status, "missing") == 0;
+	c->cells_rejected += strcmp(status, "rejected") == 0;
+}
+
+/* V7: the planned cells, each once, in the plan's order. */
+static bool check_cells(struct fm_verify *v)
+{
+	const struct fm_tree *t = &v->tree;
+
+	for (size_t i = 0; i < t->cell_count; i++) {
+		const struct fm_tree_cell *c = &t->cells[i];
+
+		if (i >= v->plan.cell_count || strcmp(c->cell, v->plan.cells[i]) != 0) {
+			fm_verify_find(v, FM_ERR_FORM, WHERE, "cell %zu is '%s', planned is '%s'",
+			        i, c->cell, i < v->plan.cell_count ? v->plan.cells[i] : "none");
+			return false;
+		}
+		if (!reason_ok(c->status, c->klass, c->reason, c->text))
+			fm_verify_find(v, FM_ERR_FORM, WHERE,
+			        "%s: status %s with class '%s', reason '%s'", c->cell, c->status,
+			        c->klass, c->reason);
+		count_cell(v->counts, c->status);
+	}
+	if (t->cell_count == v->plan.cell_count)
+		return true;
+	fm_verify_find(v, FM_ERR_FORM, WHERE, "%zu cells, planned are %zu", t->cell_count,
+	        v->plan.cell_count);
+	return false;
+}
+
+/* V10: order of the times the controller wrote down. Stamps of one form compare as text. */
+static void check_times(struct fm_verify *v, const struct fm_tree_job *job)
+{
+	bool received = job->received_at[0] != '\0';
+
+	if (job->attempt == 0)
+		return;
+	if (strcmp(v->plan.issued_at, job->issued_at) > 0 ||
+	        strcmp(job->issued_at, received ? job->received_at : job->issued_at) > 0 ||
+	        strcmp(received ? job->received_at : job->issued_at, v->tree.sealed_at) > 0)
+		fm_verify_find(v, FM_ERR_IDENTITY, WHERE,
+		        "%s, %s: times out of order: plan %s, issued %s, received %s, sealed %s",
+		        job->system, job->candidate, v->plan.issued_at, job->issued_at,
+		        job->received_at, v->tree.sealed_at);
+	if (strcmp(job->status, "accepted") == 0 &&
+	        strcmp(job->received_at, v->plan.expires_at) > 0)
+		fm_verify_find(v, FM_ERR_EXPIRED, WHERE, "%s, %s: received %s, the plan expired %s",
+		        job->system, job->candidate, job->received_at, v->plan.expires_at);
+}
+
+/* One dispatch by itself: planned, and with what its state needs. */
+static void check_job(struct fm_verify *v, const struct fm_tree_job *job)
+{
+	bool issued = job->attempt > 0, accepted = strcmp(job->status, "accepted") == 0;
+
+	if (fm_plan_system(&v->plan, job->system) == NULL ||
+	        fm_plan_candidate(&v->plan, job->candidate) == NULL)
+		fm_verify_find(v, FM_ERR_IDENTITY, WHERE, "%s, %s is not planned", job->system,
+		        job->candidate);
+	if (job->attempt < 0 || job->attempt > 99 || issued != (job->job_nonce[0] != '\0') ||
+	        issued != (job->issued_at[0] != '\0') || (!issued && job->received_at[0] != '\0') ||
+	        (job->received_at[0] != '\0') != (job->manifest_sha256[0] != '\0') ||
+	        (accepted && job->received_at[0] == '\0') ||
+	        !reason_ok(job->status, job->klass, job->reason, job->text))
+		fm_verify_find(v, FM_ERR_FORM, WHERE,
+		        "%s, %s, attempt %lld: nonce, times, digest, status and reason do not "
+		        "belong together",
+		        job->system, job->candidate, (long long)job->attempt);
+	check_times(v, job);
+}
+
+static int compare_pairs(const struct fm_tree_job *a, const struct fm_tree_job *b)
+{
+	int order = strcmp(a->system, b->system);
+
+	return order != 0 ? order : strcmp(a->candidate, b->candidate);
+}
+
+static int by_nonce(const void *a, const void *b)
+{
+	const struct fm_tree_job *const *x = a, *const *y = b;
+
+	return strcmp((*x)->job_nonce, (*y)->job_nonce);
+}
+
+/* V8: no job nonce stands twice. */
+static void check_nonces(struct fm_verify *v)
+{
+	const struct fm_tree *t = &v->tree;
+	const struct fm_tree_job **sorted = fm_alloc_array(t->job_count + 1, sizeof *sorted);
+
+	if (sorted == NULL) {
+		fm_verify_error(v, FM_ERR_MEMORY, WHERE);
+		return;
+	}
+	for (size_t i = 0; i < t->job_count; i++)
+		sorted[i] = &t->jobs[i];
+	qsort(sorted, t->job_count, sizeof *sorted, by_nonce);
+	for (size_t i = 1; i < t->job_count; i++)
+		if (sorted[i]->job_nonce[0] != '\0' && by_nonce(&sorted[i - 1], &sorted[i]) == 0)
+			fm_verify_find(v, FM_ERR_REPLAY, WHERE,
+			        "the job nonce of %s, %s is also that of %s, %s", sorted[i]->system,
+			        sorted[i]->candidate, sorted[i - 1]->system,
+			        sorted[i - 1]->candidate);
+	free(sorted);
+}
+
+/* V8: sorted by system, candidate, attempt; every planned pair is there, at most one accepted. */
+static bool check_jobs(struct fm_verify *v)
+{
+	const struct fm_tree *t = &v->tree;
+	size_t pairs = 0, planned = v->plan.system_count * v->plan.candidates.count;
+	bool accepted = false;
+
+	for (size_t i = 0; i < t->job_count; i++) {
+		const struct fm_tree_job *job = &t->jobs[i];
+		int order = i > 0 ? compare_pairs(job - 1, job) : -1;
+
+		if (order > 0 || (order == 0 && job[-1].attempt >= job->attempt) ||
+		        (order == 0 && job[-1].attempt == 0)) {
+			fm_verify_find(v, FM_ERR_FORM, WHERE, "job %zu is out of order", i);
+			return false;
+		}
+		if (order < 0) {
+			pairs++;
+			accepted = false;
+		}
+		if (accepted && strcmp(job->status, "accepted") == 0)
+			fm_verify_find(v, FM_ERR_REPLAY, WHERE, "%s, %s: accepted twice",
+			        job->system, job->candidate);
+		accepted |= strcmp(job->status, "accepted") == 0;
+		check_job(v, job);
+	}
+	check_nonces(v);
+	if (pairs != planned)
+		fm_verify_find(v, FM_ERR_FORM, WHERE,
+		        "jobs of %zu pairs of system and candidate, planned are %zu", pairs,
+		        planned);
+	return pairs == planned;
+}
+
+/* The accepted dispatch whose folder "bundles/<system>/<candidate>/" path lies in, or NULL. What
+ * stands in jobs is in order, so the first guess after the last answer is mostly right. */
+static const struct fm_tree_job *accepted_job(const struct fm_tree *t, const char *path)
+{
+	char system[FM_NAME_MAX + 1], candidate[FM_NAME_MAX + 1];
+	struct fm_tree_job key = {.system = system, .candidate = candidate};
+	size_t low = 0, high = t->job_count;
+	int used = 0;
+
+	if (sscanf(path, "%64[^/]/%64[^/]/%n", system, candidate, &used) != 2 || used == 0)
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_pairs(&t->jobs[middle], &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < t->job_count && compare_pairs(&t->jobs[low], &key) == 0; low++)
+		if (strcmp(t->jobs[low].status, "accepted") == 0)
+			return &t->jobs[low];
+	return NULL;
+}
+
+/* V8: what lies in bundles/ belongs to an accepted dispatch; what no bundle answers for cannot be
+ * accepted. */
+static void check_folders(struct fm_verify *v)
+{
+	for (size_t i = 0; i < v->files.count; i++) {
+		const char *path = v->files.entries[i].path;
+
+		if (strncmp(path, "bundles/", 8) == 0 && accepted_job(&v->tree, path + 8) == NULL)
+			fm_verify_find(v, FM_ERR_FORM, path,
+			        "belongs to no accepted dispatch of tree.json");
+	}
+	for (size_t i = 0; i < v->tree.cell_count; i++)
+		if (strcmp(v->tree.cells[i].status, "accepted") == 0 &&
+		        accepted_job(&v->tree, v->tree.cells[i].cell) == NULL)
+			fm_verify_find(v, FM_ERR_FORM, WHERE, "%s is accepted without a bundle",
+			        v->tree.cells[i].cell);
+}
+
+bool fm_verify_tree(struct fm_verify *v)
+{
+	bool cells, jobs;
+
+	check_head(v);
+	cells = check_cells(v);
+	jobs = check_jobs(v);
+	if (!cells || !jobs)
+		return false;
+	check_folders(v);
+	return true;
+}
