@@ -152,7 +152,7 @@ int fm_counter_truth(struct fm_counter *c, uint64_t chain, unsigned runs)
 	if (c->truth_permille < 990 || c->truth_permille > 1030)
 		return fm_fail(FM_ERR_MEASURE,
 		        "truth test: %" PRId64 " counts per 1000 core cycles, allowed are 990 to "
-		                               "1030; these are not core cycles",
+		        "1030; these are not core cycles",
 		        c->truth_permille);
 	return FM_OK;
 }

@@ -19,31 +19,39 @@
 #define ARM_CPU_CYCLES 0x11
 #define ARM_USER_64BIT 3
 
-/* The PMU that owns cpu: the entry whose list of CPUs has it, else the single "cpu". type -1: none
- * found. */
-static void find_pmu(int cpu, char *name, size_t size, int64_t *type)
+/* The PMU that owns cpu: the entry whose list of CPUs has it, else the single "cpu". type -1: the
+ * host names none. Refuses when there are lists and none has this CPU: the generic event would
+ * silently count another kind of core. */
+static int find_pmu(int cpu, char *name, size_t size, int64_t *type)
 {
 	DIR *dir = opendir(DEVICES);
 	struct dirent *entry;
 	char path[512], list[512];
+	bool lists = false, found = false;
 
 	*type = -1;
 	snprintf(name, size, "none");
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+	while (dir != NULL && !found && (entry = readdir(dir)) != NULL) {
 		if (strncmp(entry->d_name, "cpu", 3) != 0 && strncmp(entry->d_name, "armv", 4) != 0)
 			continue;
 		snprintf(path, sizeof path, DEVICES "/%s/cpus", entry->d_name);
-		if (fm_host_read(path, list, sizeof list) != FM_OK
-		                ? strcmp(entry->d_name, "cpu") != 0
-		                : !fm_host_list_has(list, cpu))
-			continue;
-		snprintf(path, sizeof path, DEVICES "/%s/type", entry->d_name);
-		*type = fm_host_number(path);
-		snprintf(name, size, "%.39s", entry->d_name);
-		break;
+		if (fm_host_read(path, list, sizeof list) == FM_OK) {
+			lists = true;
+			found = fm_host_list_has(list, cpu);
+		} else {
+			found = strcmp(entry->d_name, "cpu") == 0;
+		}
+		if (found) {
+			snprintf(path, sizeof path, DEVICES "/%s/type", entry->d_name);
+			*type = fm_host_number(path);
+			snprintf(name, size, "%.39s", entry->d_name);
+		}
 	}
 	if (dir != NULL)
 		closedir(dir);
+	if (lists && !found)
+		return fm_fail(FM_ERR_MISSING, "no PMU of this host lists CPU %d", cpu);
+	return FM_OK;
 }
 
 static int say_errno(int error)
@@ -70,8 +78,10 @@ static int open_event(struct fm_counter *c, int cpu, bool user)
 {
 	struct perf_event_attr attr;
 	int64_t type;
+	int rc = find_pmu(cpu, c->pmu, sizeof c->pmu, &type);
 
-	find_pmu(cpu, c->pmu, sizeof c->pmu, &type);
+	if (rc != FM_OK)
+		return rc;
 	memset(&attr, 0, sizeof attr);
 	attr.size = sizeof attr;
 	attr.type = PERF_TYPE_HARDWARE;

@@ -143,8 +143,8 @@ void fm_counters_run(const struct fm_order *o)
 
 	choose(o, &c, &cpu, &why);
 	tick_hz = load_and_rate(&c);
-	if (c.hz == 0)
-		c.hz = tick_hz;
+	if (tick_hz != 0)
+		c.hz = tick_hz; /* what was seen, not what a register claims */
 	fm_counters_tell(&c);
 	for (unsigned i = 0; i < why.count; i++)
 		fm_result_fact("rejected", "%s: %s", why.at[i].source, why.at[i].reason);

@@ -2,11 +2,11 @@
 #include "agent/worker/kat.h"
 
 #include "agent/worker/clock.h"
+#include "agent/worker/confine.h"
 #include "agent/worker/crash.h"
 #include "agent/worker/drng.h"
 #include "agent/worker/host.h"
 #include "agent/worker/result.h"
-#include "agent/worker/confine.h"
 #include "agent/worker/selftest.h"
 
 #include <fcntl.h>

@@ -4,9 +4,9 @@
 #define FM_WORKER_OPERATION_H
 
 #include "agent/worker/buffer.h"
+#include "agent/worker/confine.h"
 #include "agent/worker/library.h"
 #include "agent/worker/order.h"
-#include "agent/worker/confine.h"
 
 struct fm_operation {
 	fm_crypt_hash *hash;
