@@ -1,4 +1,5 @@
-/* archive.h: writes tar streams. The only file that sees libarchive; nothing that comes from a host is ever unpacked. */
+/* archive.h: writes tar streams and reads packages. The only file that sees libarchive; nothing that comes from a host is
+ * ever unpacked. */
 #ifndef FM_ARCHIVE_H
 #define FM_ARCHIVE_H
 
@@ -28,5 +29,21 @@ FM_CHECK int fm_archive_file(struct fm_archive *a, const char *path, int dirfd, 
 /* Writes the end of the stream and frees a, also on an error. */
 FM_CHECK int fm_archive_end(struct fm_archive *a);
 void fm_archive_free(struct fm_archive *a); /* NULL allowed */
+
+/* A package: zip, tar (plain, gzip, bzip2, xz, zstd), 7z or rar. Nothing external is run to read it. Read front to back:
+ * next, then as many pieces as are wanted, next again. Errors are FM_ERR_SOURCE and name the entry. */
+struct fm_archive_reader;
+struct fm_archive_entry {
+	const char *name; /* as packed, any bytes but NUL, UTF-8 where the package says what it is; NULL: the end */
+	uint64_t size;    /* as the package states it */
+	bool folder;      /* else a plain file: links, devices and encrypted entries are refused */
+};
+
+/* Reads from the beginning of the plain file fd, which stays the caller's; what names the package in errors. */
+FM_CHECK int fm_archive_open(struct fm_archive_reader **out, int fd, const char *what);
+FM_CHECK int fm_archive_next(struct fm_archive_reader *r, struct fm_archive_entry *e);
+/* The next bytes of the entry; *got 0 at its end. */
+FM_CHECK int fm_archive_piece(struct fm_archive_reader *r, void *out, size_t size, size_t *got);
+void fm_archive_close(struct fm_archive_reader *r); /* NULL allowed */
 
 #endif

@@ -1,19 +1,15 @@
 /* recipe.c: the candidates of a source tree: which are chosen, their recipe, sources and known
  * answers. */
+#include "orchestrator/package.h"
 #include "orchestrator/recipe_parts.h"
-#include "protocol/digest.h"
-#include "protocol/fs.h"
-#include "protocol/treelist.h"
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CANDIDATES_MAX 1024
-#define SOURCES_BYTES  (64u << 20)
 
 void fm_words_free(struct fm_words *w)
 {
@@ -48,6 +44,7 @@ void fm_candidate_free(struct fm_candidate *c)
 	free(c->origin);
 	free(c->archive_url);
 	free(c->archive_root);
+	free(c->folder);
 	fm_buf_free(&c->tree_list);
 	fm_buf_free(&c->sources);
 	fm_buf_free(&c->vectors);
@@ -62,102 +59,38 @@ void fm_recipe_free(struct fm_candidates *c)
 	memset(c, 0, sizeof *c);
 }
 
-/* ---- the source tree ---- */
-
-/* Is there a line of this type ("file", "dir") whose path is path, or ends in "/path" if anywhere?
- */
-static bool in_tree(const struct fm_candidate *c, const char *type, const char *path, bool anywhere)
+static int take(struct fm_candidates *out, struct fm_candidate *c)
 {
-	size_t len = strlen(path), tag = strlen(type);
-	const char *p = c->tree_list.data, *lf;
+	struct fm_candidate *slot = fm_grow(&out->list, &out->count, sizeof *slot);
 
-	for (; p != NULL && *p != '\0' && (lf = strchr(p, '\n')) != NULL; p = lf + 1) {
-		size_t line = (size_t)(lf - p);
-		char before;
-
-		if (line <= len + tag || strncmp(p, type, tag) != 0 ||
-		        memcmp(lf - len, path, len) != 0)
-			continue;
-		before = lf[-(ptrdiff_t)len - 1];
-		if (before == ' ' || (anywhere && before == '/'))
-			return true;
-	}
-	return false;
-}
-
-/* Everything the recipe names is in the candidate's folder. */
-static int check_files(const char *path, const struct fm_candidate *c)
-{
-	for (size_t n = 0; n < c->count; n++) {
-		const struct fm_instance *i = &c->instances[n];
-
-		for (int v = 0; v < FM_VERSIONS; v++)
-			for (size_t s = 0; s < i->version[v].sources.count; s++)
-				if (!in_tree(c, "file", i->version[v].sources.word[s], false))
-					return fm_fail(FM_ERR_CONFIG,
-					        "%s: [instance %s]: source '%s' is not there", path,
-					        i->name, i->version[v].sources.word[s]);
-		for (size_t s = 0; s < i->include.count; s++)
-			if (!in_tree(c, "dir", i->include.word[s], false))
-				return fm_fail(FM_ERR_CONFIG,
-				        "%s: [instance %s]: include folder '%s' is not there", path,
-				        i->name, i->include.word[s]);
-		if (!in_tree(c, "file", i->header, true))
-			return fm_fail(FM_ERR_CONFIG, "%s: [instance %s]: header '%s' is not there",
-			        path, i->name, i->header);
-	}
+	if (slot == NULL)
+		return FM_ERR_MEMORY;
+	*slot = *c;
+	memset(c, 0, sizeof *c);
 	return FM_OK;
 }
 
-static int read_tree(const char *folder, struct fm_candidate *c)
-{
-	int fd = -1, rc = fm_fs_dir(AT_FDCWD, folder, &fd);
-
-	c->tree_list = FM_BUF_INIT(FM_TREELIST_MAX);
-	c->sources = FM_BUF_INIT(SOURCES_BYTES);
-	if (rc == FM_OK)
-		rc = fm_treelist_make(fd, &c->tree_list, &c->tree_bytes);
-	if (rc == FM_OK)
-		rc = fm_treelist_sources(c->tree_list.data, c->tree_list.len, &c->sources);
-	if (fd >= 0)
-		close(fd);
-	if (rc != FM_OK)
-		return rc == FM_ERR_MEMORY ? rc : fm_wrap(FM_ERR_CONFIG, "%s", folder);
-	fm_sha256_hex(c->tree_list.data, c->tree_list.len, c->tree_sha256);
-	fm_sha256_hex(c->sources.data, c->sources.len, c->source_sha256);
-	return FM_OK;
-}
-
-static int load(const char *root, const char *id, bool named, struct fm_candidates *out)
+/* one: this candidate is meant; else an official package is left out. */
+static int load(const char *root, const char *id, bool one, struct fm_candidates *out)
 {
 	char *folder = fm_sprintf("%s/algos/%s", root, id);
 	char *ini = folder == NULL ? NULL : fm_sprintf("%s/candidate.ini", folder);
-	struct fm_candidate c = {.count = 0}, *slot;
+	struct fm_candidate c = {.count = 0};
 	int rc = ini == NULL ? FM_ERR_MEMORY : fm_recipe_ini(ini, id, &c);
+	bool archive = rc == FM_OK && strcmp(c.origin, "archive") == 0;
 
-	if (rc == FM_OK && strcmp(c.origin, "own") != 0) {
-		if (named)
-			rc = fm_fail(FM_ERR_CONFIG,
-			        "%s: origin = archive: official packages cannot be fetched by this "
-			        "version; choose other "
-			        "candidates with -c",
-			        ini);
+	if (archive && !one)
 		goto out;
-	}
+	c.folder = folder;
+	folder = NULL;
+	if (rc == FM_OK && archive)
+		rc = fm_package_tree(&c);
 	if (rc == FM_OK)
-		rc = read_tree(folder, &c);
-	if (rc == FM_OK)
-		rc = check_files(ini, &c);
+		rc = fm_recipe_files(ini, &c);
 	if (rc == FM_OK)
 		rc = fm_recipe_kat(root, &c);
-	if (rc != FM_OK)
-		goto out;
-	if ((slot = fm_grow(&out->list, &out->count, sizeof *slot)) == NULL) {
-		rc = FM_ERR_MEMORY;
-		goto out;
-	}
-	*slot = c;
-	memset(&c, 0, sizeof c);
+	if (rc == FM_OK)
+		rc = take(out, &c);
 out:
 	fm_candidate_free(&c);
 	free(folder);
@@ -227,21 +160,52 @@ static int no_match(const char *glob, const struct fm_words *ids)
 	return rc;
 }
 
-/* Marks in chosen (one byte per id) what the globs of pattern match. */
-static int choose(const char *pattern, const struct fm_words *ids, char *chosen)
+/* An official package? A recipe that cannot be read is none: whoever loads it says what is wrong.
+ */
+static bool is_archive(const char *root, const char *id)
+{
+	char *ini = fm_sprintf("%s/algos/%s/candidate.ini", root, id);
+	struct fm_candidate c = {.count = 0};
+	bool archive = ini != NULL && fm_recipe_ini(ini, id, &c) == FM_OK &&
+	               strcmp(c.origin, "archive") == 0;
+
+	fm_candidate_free(&c);
+	free(ini);
+	return archive;
+}
+
+/* Marks what one glob means: what it names in full; else all of origin own that it matches; else
+ * all that it matches. False if nothing. */
+static bool choose_glob(
+        const char *root, const char *glob, const struct fm_words *ids, char *chosen)
+{
+	bool own = false, any = false;
+
+	for (size_t i = 0; i < ids->count; i++)
+		if (strcmp(glob, ids->word[i]) == 0) {
+			chosen[i] = true;
+			return true;
+		}
+	for (int archives = 0; archives < 2 && !own; archives++)
+		for (size_t i = 0; i < ids->count; i++)
+			if (fnmatch(glob, ids->word[i], 0) == 0 &&
+			        (archives || !is_archive(root, ids->word[i]))) {
+				chosen[i] = any = true;
+				own = !archives;
+			}
+	return any;
+}
+
+/* Marks in chosen (one byte per id) what pattern selects. */
+static int choose(const char *root, const char *pattern, const struct fm_words *ids, char *chosen)
 {
 	char *copy = fm_strdup(pattern), *save = NULL;
 	int rc = copy == NULL ? FM_ERR_MEMORY : FM_OK, words = 0;
 
 	for (char *w = rc == FM_OK ? strtok_r(copy, ",", &save) : NULL; rc == FM_OK && w != NULL;
 	        w = strtok_r(NULL, ",", &save)) {
-		bool any = false;
-
 		words++;
-		for (size_t i = 0; i < ids->count; i++)
-			if (fnmatch(w, ids->word[i], 0) == 0)
-				chosen[i] = any = true;
-		if (!any)
+		if (!choose_glob(root, w, ids, chosen))
 			rc = no_match(w, ids);
 	}
 	if (rc == FM_OK && words == 0)
@@ -261,7 +225,7 @@ int fm_recipe_load(const char *root, const char *pattern, struct fm_candidates *
 	if (rc == FM_OK && (chosen = fm_alloc(ids.count + 1)) == NULL)
 		rc = FM_ERR_MEMORY;
 	if (rc == FM_OK && pattern != NULL)
-		rc = choose(pattern, &ids, chosen);
+		rc = choose(root, pattern, &ids, chosen);
 	for (size_t i = 0; rc == FM_OK && i < ids.count; i++)
 		if (pattern == NULL || chosen[i])
 			rc = load(root, ids.word[i], pattern != NULL, out);

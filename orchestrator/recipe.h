@@ -37,6 +37,8 @@ struct fm_candidate {
 	char *name, *category, *page, *origin; /* origin "own" or "archive" */
 	char *archive_url, *archive_root;
 	char archive_sha256[65]; /* or "" */
+	uint64_t archive_bytes;  /* 0: not known */
+	char *folder;            /* where its source tree lies here; NULL when read back from a plan */
 	struct fm_instance *instances; /* in file order */
 	size_t count;
 	char source_sha256[65], tree_sha256[65];
@@ -51,7 +53,8 @@ struct fm_candidates {
 };
 
 /* Reads every algos/<id>/candidate.ini below root that pattern (-c globs, NULL: all of origin own) selects, with its source
- * tree and known answers. An id pattern that matches nothing is FM_ERR_USAGE, listing what is there. */
+ * tree and known answers. Official packages (origin archive) are taken when named in full, or by a glob that matches nothing
+ * else; they must have been fetched. An id pattern that matches nothing is FM_ERR_USAGE, listing what is there. */
 FM_CHECK int fm_recipe_load(const char *root, const char *pattern, struct fm_candidates *out);
 void fm_recipe_free(struct fm_candidates *c);
 void fm_candidate_free(struct fm_candidate *c);

@@ -1,13 +1,14 @@
 /* recipe_ini.c: candidate.ini, what people write about a submission, into the form that the plan
  * holds. */
 #include "orchestrator/ini.h"
+#include "orchestrator/package.h"
 #include "orchestrator/recipe_parts.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define CANDIDATE_KEYS "id, name, category, page, origin"
-#define ARCHIVE_KEYS   "url, sha256, root"
+#define ARCHIVE_KEYS   "url, sha256, bytes, root"
 #define INSTANCE_KEYS                                                                            \
 	"digest_bits, digest, header, sources, sources.performance, sources.resource, defines, " \
 	"include, libs, arch, kat"
@@ -85,6 +86,8 @@ enum { DEFINES, INCLUDE, LIBS, ARCH, SOURCES };
 
 static int take_words(const struct reading *r, const struct list *kind, struct fm_words *out)
 {
+	bool packed = kind->ok == fm_path_ok && r->c->origin != NULL &&
+	              strcmp(r->c->origin, "archive") == 0;
 	char **words = NULL;
 	size_t count = 0;
 	int rc = fm_ini_words(r->ini, r->e, &words, &count);
@@ -94,7 +97,7 @@ static int take_words(const struct reading *r, const struct list *kind, struct f
 	for (size_t n = 0; rc == FM_OK && n < count; n++) {
 		char **slot;
 
-		if (!kind->ok(words[n]))
+		if (!kind->ok(words[n]) && !(packed && fm_package_word(words[n])))
 			rc = refuse(r, words[n], kind->allowed);
 		for (size_t k = 0; rc == FM_OK && k < out->count; k++)
 			if (strcmp(out->word[k], words[n]) == 0)
@@ -153,6 +156,7 @@ static int candidate_key(const struct reading *r)
 static int archive_key(const struct reading *r)
 {
 	const char *k = r->e->key, *v = r->e->value;
+	int64_t bytes = 0;
 
 	if (strcmp(k, "url") == 0)
 		return strncmp(v, "https://", 8) == 0
@@ -165,7 +169,15 @@ static int archive_key(const struct reading *r)
 		return FM_OK;
 	}
 	if (strcmp(k, "root") == 0)
-		return take_text(r, 900, &r->c->archive_root);
+		return fm_path_ok(v)
+		               ? take_text(r, FM_PATH_MAX, &r->c->archive_root)
+		               : refuse(r, v, "a folder in safe spelling: a space is +20, ...");
+	if (strcmp(k, "bytes") == 0) {
+		int rc = fm_ini_int(r->ini, r->e, 1, (int64_t)1 << 32, &bytes);
+
+		r->c->archive_bytes = rc == FM_OK ? (uint64_t)bytes : 0;
+		return rc;
+	}
 	return fm_ini_unknown(r->ini, r->e, ARCHIVE_KEYS);
 }
 
@@ -277,9 +289,9 @@ static int finish_candidate(const struct fm_ini *ini, const struct fm_candidate 
 	if (missing != NULL)
 		return fm_fail(FM_ERR_CONFIG, "%s: [candidate] needs the key %s", fm_ini_path(ini),
 		        missing);
-	if (archive && (c->archive_url == NULL || c->archive_sha256[0] == '\0'))
+	if (archive && c->archive_sha256[0] == '\0')
 		return fm_fail(FM_ERR_CONFIG,
-		        "%s: origin = archive needs a section [archive] with url and sha256",
+		        "%s: origin = archive needs a section [archive] with sha256",
 		        fm_ini_path(ini));
 	if (!archive &&
 	        (c->archive_url != NULL || c->archive_sha256[0] != '\0' || c->archive_root != NULL))

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KAT_BYTES     (1u << 20)
 #define VECTORS_BYTES (16u << 20)
@@ -181,10 +182,24 @@ int fm_recipe_vectors(const struct fm_buf *text, struct fm_instance *i)
 	return FM_OK;
 }
 
+/* kat/<id>; an official package without a folder of its own shares that of <id> less "-archive". */
+static char *kat_folder(const char *root, const struct fm_candidate *c)
+{
+	char *own = fm_sprintf("%s/kat/%s", root, c->id);
+	size_t len = strlen(c->id), tail = strlen("-archive");
+
+	if (own == NULL || strcmp(c->origin, "archive") != 0 || len <= tail ||
+	        strcmp(c->id + len - tail, "-archive") != 0 || access(own, F_OK) == 0)
+		return own;
+	free(own);
+	return fm_sprintf("%s/kat/%.*s", root, (int)(len - tail), c->id);
+}
+
 int fm_recipe_kat(const char *root, struct fm_candidate *c)
 {
-	char *kat = fm_sprintf("%s/kat/%s/kat.sha256", root, c->id);
-	char *vectors = fm_sprintf("%s/kat/%s/vectors.txt", root, c->id);
+	char *folder = kat_folder(root, c);
+	char *kat = folder == NULL ? NULL : fm_sprintf("%s/kat.sha256", folder);
+	char *vectors = folder == NULL ? NULL : fm_sprintf("%s/vectors.txt", folder);
 	struct fm_buf text = FM_BUF_INIT(KAT_BYTES);
 	int rc = kat == NULL || vectors == NULL ? FM_ERR_MEMORY : FM_OK;
 
@@ -199,6 +214,7 @@ int fm_recipe_kat(const char *root, struct fm_candidate *c)
 	for (size_t n = 0; rc == FM_OK && n < c->count; n++)
 		rc = fm_recipe_vectors(&c->vectors, &c->instances[n]);
 	fm_buf_free(&text);
+	free(folder);
 	free(kat);
 	free(vectors);
 	return rc;

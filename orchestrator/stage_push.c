@@ -123,14 +123,13 @@ static int pack_entry(struct fm_archive *tar, int dirfd, const char *digest, cha
 	return fm_archive_file(tar, name, dirfd, field[4], size, strcmp(field[1], "0755") == 0);
 }
 
-static int pack_tree(struct push *p, struct fm_archive *tar, const struct fm_candidate *c)
+static int pack_tree(struct fm_archive *tar, const struct fm_candidate *c)
 {
-	char *path = fm_sprintf("%s/algos/%s", p->h->campaign->options->root, c->id);
 	char *list = c->tree_list.data != NULL ? fm_strdup(c->tree_list.data) : NULL;
 	char *next = list;
 	int fd = -1;
-	int rc = path == NULL || list == NULL ? fm_fail(FM_ERR_INTERNAL, "%s: no tree", c->id)
-					      : fm_fs_dir(AT_FDCWD, path, &fd);
+	int rc = c->folder == NULL || list == NULL ? fm_fail(FM_ERR_INTERNAL, "%s: no tree", c->id)
+						   : fm_fs_dir(AT_FDCWD, c->folder, &fd);
 
 	if (rc == FM_OK)
 		rc = fm_archive_dir(tar, c->tree_sha256);
@@ -144,7 +143,6 @@ static int pack_tree(struct push *p, struct fm_archive *tar, const struct fm_can
 	if (fd >= 0)
 		close(fd);
 	free(list);
-	free(path);
 	return rc;
 }
 
@@ -170,7 +168,7 @@ static int send_trees(struct push *p)
 	if (rc == FM_OK)
 		rc = fm_archive_start(&tar, to_host, p);
 	for (size_t i = 0; rc == FM_OK && i < p->count; i++)
-		rc = pack_tree(p, tar, p->trees[i]);
+		rc = pack_tree(tar, p->trees[i]);
 	if (rc == FM_OK) {
 		rc = fm_archive_end(tar);
 		tar = NULL;
