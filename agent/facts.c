@@ -136,11 +136,39 @@ static int machine(const struct fm_agent *a, char hex[65])
 	return rc;
 }
 
+/* In a child: the program that really runs the parent, and whether it is QEMU (its version text is
+ * in it). */
+static void look_at_parent(const char *link, int out)
+{
+	static char piece[1u << 16];
+	char seen[600];
+	ssize_t n = readlink(link, seen + 1, sizeof seen - 2);
+	size_t kept = 0;
+	int fd = open(link, O_RDONLY | O_CLOEXEC);
+
+	seen[0] = '-';
+	while (fd >= 0 && seen[0] == '-') {
+		ssize_t got = read(fd, piece + kept, sizeof piece - kept);
+
+		if (got <= 0)
+			break;
+		kept += (size_t)got;
+		if (memmem(piece, kept, "QEMU_", 5) != NULL ||
+		        memmem(piece, kept, "qemu-", 5) != NULL)
+			seen[0] = 'q';
+		if (kept > 16) { /* what may be the beginning of the word */
+			memmove(piece, piece + kept - 16, 16);
+			kept = 16;
+		}
+	}
+	_exit(n > 0 && write(out, seen, (size_t)n + 1) == n + 1 ? 0 : 1);
+}
+
 /* A user-mode emulator shows its guest's path as /proc/self/exe, but only to the process itself: a
  * child that asks for the parent's sees the emulator. Writes the emulator's name, or "none". */
 static void user_emulator(const struct fm_agent *a, char out[32])
 {
-	char path[64], seen[512] = "", arch[FM_HOST_TEXT];
+	char path[64], seen[600] = "", arch[FM_HOST_TEXT];
 	int fd[2];
 	ssize_t n = 0;
 	pid_t pid;
@@ -150,10 +178,8 @@ static void user_emulator(const struct fm_agent *a, char out[32])
 	if (pipe2(fd, O_CLOEXEC) != 0)
 		return;
 	pid = fork();
-	if (pid == 0) {
-		n = readlink(path, seen, sizeof seen);
-		_exit(n > 0 && write(fd[1], seen, (size_t)n) == n ? 0 : 1);
-	}
+	if (pid == 0)
+		look_at_parent(path, fd[1]);
 	close(fd[1]);
 	if (pid > 0) {
 		n = read(fd[0], seen, sizeof seen - 1);
@@ -162,8 +188,8 @@ static void user_emulator(const struct fm_agent *a, char out[32])
 	}
 	close(fd[0]);
 	seen[n > 0 ? n : 0] = '\0';
-	if (n > 0 && strcmp(seen, a->self) != 0 && strstr(seen, " (deleted)") == NULL)
-		snprintf(out, 32, "%s", strstr(seen, "qemu") != NULL ? "qemu-user" : "user-mode");
+	if (n > 1 && strcmp(seen + 1, a->self) != 0 && strstr(seen, " (deleted)") == NULL)
+		snprintf(out, 32, "%s", seen[0] == 'q' ? "qemu-user" : "user-mode");
 	else if (fm_facts_line("/proc/sys/kernel/arch", arch) && strcmp(arch, FM_ARCH) != 0)
 		snprintf(out, 32, "user-mode");
 }

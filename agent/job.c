@@ -196,6 +196,9 @@ static int work(struct fm_job *j)
 	                FM_OK ||
 	        (rc = fm_hostcheck_run(&j->facts, j->cpu, &j->counter, &j->checks)) != FM_OK)
 		return rc;
+	if (!fm_child_adopts() && (rc = fm_job_note(j, "no subreaper on this host: a process that "
+	                                               "leaves its group is not found")) != FM_OK)
+		return rc;
 	leave_core(j);
 	for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++) {
 		struct fm_candidate_work *c = &j->candidates[i];

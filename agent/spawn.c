@@ -21,6 +21,7 @@
 #define POLL_MAX 200         /* children at once */
 
 static int signal_pipe[2] = {-1, -1};
+static bool adopts;
 static struct {
 	int fd;
 	unsigned every_ms;
@@ -59,9 +60,15 @@ int fm_child_init(bool subreaper)
 	act.sa_handler = SIG_IGN;
 	if (sigaction(SIGPIPE, &act, NULL) != 0)
 		return fm_fail_errno("SIGPIPE");
-	if (subreaper && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-		return fm_fail_errno("PR_SET_CHILD_SUBREAPER");
+	/* Not there under qemu-user: then what a child leaves behind goes to process 1 and only its
+	 * group can be killed. */
+	adopts = subreaper && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
 	return FM_OK;
+}
+
+bool fm_child_adopts(void)
+{
+	return adopts;
 }
 
 void fm_child_serve(int fd, unsigned every_ms, int (*serve)(void *arg), void *arg)

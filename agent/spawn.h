@@ -58,6 +58,9 @@ bool fm_child_good(const struct fm_child *c, char *text, size_t size);
  * starts must leave it. */
 FM_CHECK int fm_child_init(bool subreaper);
 
+/* Whether orphans of children come back to this process, so that a sweep finds them. */
+bool fm_child_adopts(void);
+
 /* Something else that is served while children run: serve(arg) is called when fd is readable, and
  * at least every `every_ms` (0: not). It returns FM_OK or a code that kills all children and
  * becomes the result of the wait. fd -1: only the timer. */
