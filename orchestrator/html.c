@@ -38,7 +38,7 @@ static const char style[] =
         "1rem}\n"
         "table{border-collapse:collapse;min-width:100%;font-variant-numeric:tabular-nums;font-size:"
         ".93rem}\n"
-        "th,td{padding:.28rem .6rem;text-align:left;vertical-align:top;border-bottom:1px solid "
+        "th,td{padding:.28rem .5rem;text-align:left;vertical-align:top;border-bottom:1px solid "
         "var(--line);white-space:nowrap}\n"
         "td.wrap{white-space:normal;min-width:14rem}\n"
         "thead th{background:var(--soft)}tbody tr:last-child>*{border-bottom:0}\n"
@@ -48,7 +48,9 @@ static const char style[] =
         ".warn{background:var(--warn-bg);color:var(--warn-fg);border-left:4px solid "
         "#D55E00;padding:.5rem .8rem;margin:.5rem "
         "0;font-weight:600}\n"
-        "figure{margin:1rem 0}figure svg{width:min(100%,36rem);height:auto;display:block}figure "
+        "figure{margin:1rem "
+        "0}figcaption{font-weight:600;font-size:.93rem;margin-bottom:.3rem}figure "
+        "svg{width:min(100%,36rem);height:auto;display:block}figure "
         "svg text{fill:var(--fg)}\n"
         ".axis{stroke:var(--fg);fill:none}.grid{stroke:var(--line);fill:none}\n"
         "@media "
@@ -353,9 +355,13 @@ static const char *block(struct html *h, const struct fm_page *p, const char *s)
 
 	for (size_t i = 0; i < p->chart_count; i++)
 		if (p->charts[i].at == offset) {
-			char id[64];
-			snprintf(id, sizeof id, "<figure id=\"chart-%zu\">", i + 1);
+			char id[80];
+			snprintf(id, sizeof id, "<figure id=\"chart-%zu\">\n<figcaption>", i + 1);
 			say(h, id);
+			const char *title = s + strlen("[Chart: "),
+			           *stop = closing(title, line_end(s), ']');
+			inline_text(h, title, stop == NULL ? line_end(s) : stop);
+			say(h, "</figcaption>\n");
 			put(h, p->charts[i].svg.data, p->charts[i].svg.len);
 			say(h, "</figure>\n");
 			return next_line(line_end(s));

@@ -124,6 +124,11 @@ struct fm_num fm_n_ghz(double khz)
 	return isfinite(khz) ? plain("", khz / 1e6, 2) : missing();
 }
 
+struct fm_num fm_n_clock(double khz)
+{
+	return khz > 0 ? plain(" GHz", khz / 1e6, 2) : (struct fm_num){"unknown"};
+}
+
 struct fm_num fm_n_size(uint64_t bytes)
 {
 	struct fm_num n;

@@ -25,6 +25,7 @@ struct fm_num fm_n_mbs(double x);                             /* missing prints 
 struct fm_num fm_n_int(int64_t x);
 struct fm_num fm_n_kib(int64_t bytes);       /* floor, "1464 KiB" */
 struct fm_num fm_n_mib_of_kib(int64_t kib);  /* floor, "30562 MiB" */
+struct fm_num fm_n_clock(double khz);        /* "2.71 GHz", "unknown" unless above 0 */
 struct fm_num fm_n_ghz(double khz);          /* "2.71" of a clock in kHz */
 struct fm_num fm_n_size(uint64_t bytes);     /* in headings: "64 KiB", "32 B" */
 struct fm_num fm_n_percent(double x);        /* a share: "9.4%", "10%" */

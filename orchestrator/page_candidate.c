@@ -77,10 +77,9 @@ static void write_clock(struct fm_page *p, const struct fm_evidence *e)
 
 	for (size_t i = 0; i < e->clock_count; i++) {
 		const struct fm_ev_clock *c = &e->clocks[i];
-		snprintf(text, sizeof text,
-		        "nominal %s GHz, measured %s GHz, quartile range %.1f %%",
-		        c->nominal_khz > 0 ? fm_n_ghz((double)c->nominal_khz).s : "unknown",
-		        c->measured_hz > 0 ? fm_n_ghz((double)c->measured_hz / 1e3).s : "unknown",
+		snprintf(text, sizeof text, "nominal %s, measured %s, quartile range %.1f %%",
+		        fm_n_clock((double)c->nominal_khz).s,
+		        fm_n_clock((double)c->measured_hz / 1e3).s,
 		        c->iqr_ppm < 0 ? 0.0 : (double)c->iqr_ppm / 1e4);
 		item(p,
 		        e->clock_count == 1 ? "clock"
@@ -282,7 +281,7 @@ static void performance_row(struct fm_page *p, const struct fm_cell_fig *c)
 static void write_ticks(struct fm_page *p, const struct fm_side *s)
 {
 	static const char *const heads[] = {
-	        "instance", "message", "mean ticks", "median ticks", "95 % of the mean", "spread"};
+	        "instance", "message", "mean ticks", "median ticks", "95 %", "spread"};
 	bool begun = false;
 
 	for (size_t i = 0; i < s->cells.count; i++) {
@@ -366,7 +365,7 @@ static int write_performance(struct fm_page *p, const struct fm_report *r, const
 {
 	bool cycles = false;
 	const char *heads[] = {"instance", "message", "mean cycles", "cycles/byte", "mean time",
-	        "MB/s", "n", "median time", "95 % of the mean", "spread", "CPU", "flags"};
+	        "MB/s", "n", "median time", "95 %", "spread", "CPU", "flags"};
 	char file[2 * FM_NAME_MAX];
 	int rc;
 

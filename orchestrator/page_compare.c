@@ -67,12 +67,10 @@ static const char *text_of(const struct fm_report_system *s, int which, char *bu
 		return fixed[which];
 	switch (which) {
 	case 11:
-		snprintf(buf, size, "%s",
-		        s->nominal_khz > 0 ? fm_n_ghz((double)s->nominal_khz).s : "unknown");
+		snprintf(buf, size, "%s", fm_n_clock((double)s->nominal_khz).s);
 		break;
 	case 12:
-		snprintf(buf, size, "%s",
-		        s->measured_hz > 0 ? fm_n_ghz((double)s->measured_hz / 1e3).s : "unknown");
+		snprintf(buf, size, "%s", fm_n_clock((double)s->measured_hz / 1e3).s);
 		break;
 	case 13:
 		snprintf(buf, size, "%s", s->virtual_machine ? "yes" : "no");
@@ -89,12 +87,11 @@ static const char *text_of(const struct fm_report_system *s, int which, char *bu
 	return buf;
 }
 
-int fm_page_environments(struct fm_page *p, const struct fm_report *r)
+int fm_page_environments(struct fm_page *p, const struct fm_report *r, const char *folder)
 {
 	static const char *const names[] = {"architecture", "processor", "core type", "compiler",
 	        "OS", "kernel", "microcode", "label of the count", "counter", "scope", "isolation",
-	        "clock, nominal (GHz)", "clock, measured (GHz)", "virtual machine", "emulated",
-	        "memory"};
+	        "nominal clock", "measured clock", "virtual machine", "emulated", "memory"};
 	struct diff d = {p, r, FM_BUF_INIT(4096), false};
 	const char **values = fm_alloc_array(r->system_count + 1, sizeof *values);
 	char(*text)[64] = fm_alloc_array(r->system_count + 1, sizeof *text);
@@ -102,6 +99,12 @@ int fm_page_environments(struct fm_page *p, const struct fm_report *r)
 
 	if (values == NULL || text == NULL)
 		goto out;
+	if (r->system_count < 2) {
+		fm_page(p, "One system: [summary](%ssummary_%s.md).\n\n", folder,
+		        r->systems[0].plan->name);
+		rc = FM_OK;
+		goto out;
+	}
 	for (int which = 0; which < 16; which++) {
 		for (size_t i = 0; i < r->system_count; i++)
 			values[i] = text_of(&r->systems[i], which, text[i], sizeof text[i]);
@@ -374,13 +377,17 @@ int fm_page_compare(struct fm_report *r, const struct fm_candidate *c, const str
 		        r->systems[i].plan->name);
 	fm_page(&page, "\n\n");
 	fm_page_warnings(&page, r, NULL);
-	fm_page(&page,
-	        "Base of the ratios: %s. A ratio below 1 means less time (or fewer cycles) than on "
-	        "the base; the interval is "
-	        "Fieller's over process means, of one build on each side.\n\n## Environment\n\n",
-	        r->systems[0].plan->name);
-	write_agreement(&page, r, sides);
-	if ((rc = fm_page_environments(&page, r)) != FM_OK ||
+	if (r->system_count > 1)
+		fm_page(&page,
+		        "Base of the ratios: %s. A ratio below 1 means less time (or fewer cycles) "
+		        "than on "
+		        "the base; the interval is "
+		        "Fieller's over process means, of one build on each side.\n\n",
+		        r->systems[0].plan->name);
+	fm_page(&page, "## Environment\n\n");
+	if (r->system_count > 1)
+		write_agreement(&page, r, sides);
+	if ((rc = fm_page_environments(&page, r, "../")) != FM_OK ||
 	        (rc = all_labels(r, sides, &labels, &count)) != FM_OK)
 		goto out;
 	fm_page(&page, "## Sizes\n\n");

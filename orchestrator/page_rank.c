@@ -216,13 +216,14 @@ static void write_groups(struct fm_page *p, const struct fm_report *r, struct li
 static void write_unranked(struct fm_page *p, const struct fm_report *r, const struct lines *l)
 {
 	static const char *const heads[] = {"system", "candidate", "instance", "version", "why"};
-	bool begun = false;
+	bool begun = false, said = false;
 
 	fm_page(p, "## Not ranked\n\n");
 	for (size_t s = 0; s < r->system_count; s++) {
 		const struct fm_report_system *system = &r->systems[s];
 		if (system->emulated) {
 			fm_page(p, "All cells of %s: emulated.\n\n", system->plan->name);
+			said = true;
 			continue;
 		}
 		for (size_t i = 0; i < l->count; i++) {
@@ -243,8 +244,11 @@ static void write_unranked(struct fm_page *p, const struct fm_report *r, const s
 		}
 		if (begun)
 			fm_page(p, "\n");
+		said = said || begun;
 		begun = false;
 	}
+	if (!said)
+		fm_page(p, "Every measured cell of these tables is ranked.\n\n");
 }
 
 int fm_page_compare_all(struct fm_report *r)
@@ -263,16 +267,19 @@ int fm_page_compare_all(struct fm_report *r)
 	if ((rc = gather(r, &l)) != FM_OK)
 		goto out;
 	fm_page(&page, "## Environment\n\n");
-	if ((rc = fm_page_environments(&page, r)) != FM_OK)
+	if ((rc = fm_page_environments(&page, r, "")) != FM_OK)
 		goto out;
 	fm_page(&page,
 	        "## Rank by %s\n\nMedian over processes at 64 KiB. Rank: 1 + number of instances "
-	        "of the group whose interval lies wholly "
-	        "below this one's (95 %% interval of the median; smallest to largest process below "
-	        "six), so overlapping ones "
-	        "share a rank. In brackets: change against %s.%s\n\n",
-	        l.cycles ? "cycles per byte" : "time per byte", r->systems[0].plan->name,
+	        "of the group whose interval lies "
+	        "wholly below this one's (95 %% interval of the median; smallest to largest "
+	        "process below six), so overlapping "
+	        "ones share a rank.%s",
+	        l.cycles ? "cycles per byte" : "time per byte",
 	        l.cycles ? "" : " Time, because not every ranked system has core cycles.");
+	if (r->system_count > 1)
+		fm_page(&page, " In brackets: change against %s.", r->systems[0].plan->name);
+	fm_page(&page, "\n\n");
 	write_groups(&page, r, &l);
 	if ((rc = fm_chart_bars(&page, r)) != FM_OK)
 		goto out;

@@ -34,9 +34,8 @@ static void write_system(struct fm_page *p, const struct fm_report_system *s)
 		return;
 	}
 	fm_page_text(p, s->cpu_model);
-	fm_page(p, ", CPU %lld; clock nominal %s GHz, measured %s GHz", (long long)s->cpu,
-	        s->nominal_khz > 0 ? fm_n_ghz((double)s->nominal_khz).s : "unknown",
-	        s->measured_hz > 0 ? fm_n_ghz((double)s->measured_hz / 1e3).s : "unknown");
+	fm_page(p, ", CPU %lld; clock nominal %s, measured %s", (long long)s->cpu,
+	        fm_n_clock((double)s->nominal_khz).s, fm_n_clock((double)s->measured_hz / 1e3).s);
 	fm_page(p, "; counts: %s by %s, scope %s", s->label, s->source, s->scope);
 	if (s->hz > 0)
 		fm_page(p, " (%.0f MHz)", (double)s->hz / 1e6);
@@ -227,13 +226,12 @@ static void write_measurement(
 		fm_page(p, "- Core: CPU %lld of ", (long long)s->cpu);
 		fm_page_text(p, s->cpu_model);
 		fm_page(p,
-		        "; clock nominal %s GHz, measured %s to %s GHz.\n- Counter: %s by %s, "
+		        "; clock nominal %s, measured %s to %s.\n- Counter: %s by %s, "
 		        "scope %s",
-		        s->nominal_khz > 0 ? fm_n_ghz((double)s->nominal_khz).s : "unknown",
-		        s->measured_low > 0 ? fm_n_ghz((double)s->measured_low / 1e3).s : "unknown",
-		        s->measured_high > 0 ? fm_n_ghz((double)s->measured_high / 1e3).s
-		                             : "unknown",
-		        s->label, s->source, s->scope);
+		        fm_n_clock((double)s->nominal_khz).s,
+		        fm_n_clock((double)s->measured_low / 1e3).s,
+		        fm_n_clock((double)s->measured_high / 1e3).s, s->label, s->source,
+		        s->scope);
 		fm_page(p,
 		        "; wall time of the same windows beside it.\n- Isolation of measured code: "
 		        "%s, seccomp %lld, Landlock "

@@ -88,6 +88,30 @@ static void read_base(int dirfd, char base[FM_NAME_MAX + 1])
 	fm_buf_free(&text);
 }
 
+/* candidates.csv makes data/ a data set that stands alone: ID;Algorithm;PageURL. */
+static int put_names(struct fm_report *r)
+{
+	struct fm_buf out = FM_BUF_INIT(SETTINGS_MAX * (r->plan.candidates.count + 1));
+	int rc = fm_buf_puts(&out, "ID;Algorithm;PageURL\n");
+
+	for (size_t i = 0; i < r->plan.candidates.count && rc == FM_OK; i++) {
+		const struct fm_candidate *c = &r->plan.candidates.list[i];
+		size_t from = out.len;
+		if ((rc = fm_buf_printf(&out, "%s;%.1000s;%.1000s\n", c->id, c->name,
+		             c->page == NULL ? "" : c->page)) != FM_OK)
+			break;
+		/* no semicolon inside the name */
+		char *name = out.data + from + strlen(c->id) + 1;
+		for (size_t k = 0; k < strlen(c->name) && k < 1000; k++)
+			if (name[k] == ';' || (unsigned char)name[k] < 0x20)
+				name[k] = ',';
+	}
+	if (rc == FM_OK)
+		rc = fm_sink_put(&r->sink, "data/candidates.csv", out.data, out.len);
+	fm_buf_free(&out);
+	return rc;
+}
+
 static int put_settings(struct fm_report *r)
 {
 	struct fm_buf out = FM_BUF_INIT(SETTINGS_MAX);
@@ -192,6 +216,9 @@ static int pages_of_all(struct fm_report *r)
 {
 	int rc = put_settings(r);
 
+	if (rc == FM_OK)
+		rc = put_names(r);
+
 	for (size_t i = 0; i < r->system_count && rc == FM_OK; i++)
 		if ((rc = fm_data_system(r, &r->systems[i])) == FM_OK &&
 		        (rc = fm_page_summary(r, &r->systems[i])) == FM_OK)
@@ -244,7 +271,7 @@ int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool p
 		rc = fm_sink_extra(&r.sink, "data");
 	for (size_t i = 0; i < r.plan.candidates.count && rc == FM_OK; i++)
 		rc = fm_sink_extra(&r.sink, r.plan.candidates.list[i].id);
-	if (rc == FM_OK)
+	if (rc == FM_OK && (rc = fm_sink_sync(&r.sink)) == FM_OK)
 		rc = fm_sink_verdict(&r.sink);
 out:
 	free_report(&r);

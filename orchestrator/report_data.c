@@ -144,7 +144,7 @@ int fm_report_data(
 		for (size_t k = 0; k < d.systems[i].candidate_count && rc == FM_OK; k++)
 			rc = one_page(&d, &d.systems[i], d.systems[i].candidates[k], &names, site,
 			        systems, &sink);
-	if (rc == FM_OK)
+	if (rc == FM_OK && (rc = fm_sink_sync(&sink)) == FM_OK)
 		rc = fm_sink_verdict(&sink);
 out:
 	free(systems);

@@ -154,8 +154,9 @@ FM_CHECK int fm_chart_compare(struct fm_page *p, const struct fm_report *r,
         const struct fm_side *sides, const char *label);
 FM_CHECK int fm_chart_bars(struct fm_page *p, const struct fm_report *r);
 
-/* Table of what differs between the systems, and a line of what is the same. */
-FM_CHECK int fm_page_environments(struct fm_page *p, const struct fm_report *r);
+/* Table of what differs between the systems, and a line of what is the same. folder: from the page
+ * to the tree's root, "" or "../". */
+FM_CHECK int fm_page_environments(struct fm_page *p, const struct fm_report *r, const char *folder);
 
 /* The lines every page begins with behind its title: not for publication, emulated. s may be NULL.
  */

@@ -5,6 +5,7 @@
 #include "protocol/fs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,9 @@ void fm_sink_free(struct fm_sink *s)
 	free(s->paths);
 	s->paths = NULL;
 	s->path_count = 0;
+	if (s->folder_fd > 0)
+		close(s->folder_fd);
+	s->folder_fd = 0;
 }
 
 static void differs(struct fm_sink *s, const char *path)
@@ -40,18 +44,68 @@ static int compare(struct fm_sink *s, const char *path, const void *bytes, size_
 	return FM_OK;
 }
 
+/* Opens the folder of path, making it; kept open, since one folder's files come together. */
+static int open_folder(struct fm_sink *s, const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash == NULL ? 0 : (size_t)(slash - path);
+	int rc;
+
+	*name = slash == NULL ? path : slash + 1;
+	if (s->folder_fd > 0 && strncmp(s->folder, path, n) == 0 && s->folder[n] == '\0')
+		return FM_OK;
+	if (s->folder_fd > 0)
+		close(s->folder_fd);
+	s->folder_fd = 0;
+	if (n >= sizeof s->folder)
+		return fm_fail(FM_ERR_SIZE, "%.100s...: a path of more than %zu bytes", path,
+		        sizeof s->folder);
+	memcpy(s->folder, path, n);
+	s->folder[n] = '\0';
+	rc = n == 0 ? fm_fs_dir(s->dirfd, ".", &s->folder_fd)
+	            : fm_fs_mkdirs(s->dirfd, s->folder, 0755, &s->folder_fd);
+	return rc;
+}
+
+/* Without an fsync per file: everything here can be derived again, and fm_sink_sync comes before
+ * any seal. */
+static int write_file(struct fm_sink *s, const char *path, const void *bytes, size_t len)
+{
+	const char *name;
+	int fd, rc;
+
+	if ((rc = open_folder(s, path, &name)) != FM_OK)
+		return rc;
+	if (unlinkat(s->folder_fd, name, 0) != 0 && errno != ENOENT)
+		return fm_fail_errno("%s: cannot be replaced", path);
+	fd = openat(s->folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return fm_fail_errno("%s: cannot be made", path);
+	rc = fm_fs_write_all(fd, bytes, len);
+	if (close(fd) != 0 && rc == FM_OK)
+		rc = fm_fail_errno("%s", path);
+	return rc == FM_OK ? rc : fm_wrap(rc, "%s", path);
+}
+
+int fm_sink_sync(struct fm_sink *s)
+{
+	if (!s->check && syncfs(s->dirfd) != 0)
+		return fm_fail_errno("derived files: cannot be written out");
+	return FM_OK;
+}
+
 int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t len)
 {
 	char **slot = fm_grow(&s->paths, &s->path_count, sizeof *slot);
 
-	if (slot == NULL || (*slot = fm_strdup(path)) == NULL) {
-		s->path_count -= slot != NULL;
+	if (slot == NULL)
+		return FM_ERR_MEMORY;
+	if ((*slot = fm_strdup(path)) == NULL) {
+		s->path_count--;
 		return FM_ERR_MEMORY;
 	}
 	s->files++;
-	if (s->check)
-		return compare(s, path, bytes, len);
-	return fm_fs_write_deep(s->dirfd, path, bytes, len, 0644);
+	return s->check ? compare(s, path, bytes, len) : write_file(s, path, bytes, len);
 }
 
 static int by_bytes(const void *a, const void *b)

@@ -13,11 +13,16 @@ struct fm_sink {
 	char first[512];  /* the first of them */
 	char **paths;     /* every path given, for fm_sink_extra */
 	size_t path_count;
+	int folder_fd; /* the last folder written into, 0: none */
+	char folder[512];
 };
 void fm_sink_free(struct fm_sink *s);
 
 /* One file, with its folders. In check mode a difference is counted, not an error. */
 FM_CHECK int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t len);
+
+/* What was written is on disk. */
+FM_CHECK int fm_sink_sync(struct fm_sink *s);
 
 /* Counts as differing every plain file below folder that was not given. In write mode these files
  * are removed: the folder holds nothing but derived files. */
