@@ -49,6 +49,12 @@ FM_CHECK int fm_reply_text(struct fm_buf *reply, const char *key, const char *te
  */
 FM_CHECK int fm_agent_job_dir(const struct fm_agent *a, const char *campaign, bool make, int *fd);
 
+/* Of a job folder: does a job process hold its lock; none, running, finished or dead; bytes of its
+ * progress file. */
+bool fm_job_running(int jobdir);
+const char *fm_job_state(int jobdir);
+off_t fm_job_progress_bytes(int jobdir);
+
 /* Takes `campaign` from the call. */
 FM_CHECK int fm_call_campaign(struct fm_text *call, char name[FM_NAME_MAX + 1]);
 

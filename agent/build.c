@@ -11,134 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COMMAND_MS (600u * 1000u)
-#define FILE_LIMIT ((uint64_t)1 << 30)
-
-struct stage {
-	struct fm_job *job;
-	struct fm_build_task *tasks;
-	size_t count;
-};
-
-static int begin(void *arg, size_t index, size_t slot, struct fm_child *child)
-{
-	struct stage *s = arg;
-	struct fm_build_task *t = &s->tasks[index];
-	char *temporary = fm_sprintf("TMPDIR=%s/obj", t->candidate->path);
-	char *readable = fm_sprintf("%s/src/%s", s->job->agent->path, t->candidate->plan->tree);
-	const char *env[] = {"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin", temporary, NULL};
-	struct fm_command what = {.env = env,
-	        .cwd = t->candidate->tree,
-	        .input = -1,
-	        .order = -1,
-	        .output_max = 256u << 10,
-	        .timeout_ms = COMMAND_MS,
-	        .nice = 10,
-	        .file_max = FILE_LIMIT};
-	int rc = FM_ERR_MEMORY;
-
-	(void)slot;
-	what.argv = (const char *const *)t->argv;
-	what.readable = readable;
-	what.writable = t->candidate->path;
-	if (temporary != NULL && readable != NULL)
-		rc = fm_child_start(&what, child);
-	free(temporary);
-	free(readable);
-	return rc;
-}
-
-static int end(void *arg, size_t index, struct fm_child *child)
-{
-	struct stage *s = arg;
-	struct fm_build_task *t = &s->tasks[index];
-	int rc = fm_buf_put(&t->output, child->output.data == NULL ? "" : child->output.data,
-	        child->output.len);
-
-	if (rc == FM_OK && child->output_dropped > 0)
-		rc = fm_buf_printf(&t->output, "\n[%llu more bytes]\n",
-		        (unsigned long long)child->output_dropped);
-	t->ran = true;
-	t->ns = child->elapsed_ns;
-	t->good = fm_child_good(child, t->how, sizeof t->how);
-	t->status = WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status)
-	                                       : WEXITSTATUS(child->status);
-	if (t->kind == FM_BUILD_LINK && t->status == 127)
-		snprintf(t->how, sizeof t->how, "gcc cannot be run");
-	return rc != FM_OK ? rc : fm_job_step(s->job);
-}
-
-static int run(struct stage *s)
-{
-	return fm_children_run(s->count, (size_t)fm_facts_cpus(), begin, end, s);
-}
-
-/* Words in the percent-encoding of FORMATS.md section 6. */
-static int put_word(struct fm_buf *b, const char *word)
-{
-	int rc = FM_OK;
-
-	for (; rc == FM_OK && *word != '\0'; word++) {
-		unsigned char c = (unsigned char)*word;
-
-		rc = c > 0x20 && c < 0x7f && c != '%' && c != '=' ? fm_buf_put(b, word, 1)
-		                                                  : fm_buf_printf(b, "%%%02X", c);
-	}
-	return rc;
-}
-
-static int note_command(const struct fm_build_task *t)
-{
-	struct fm_buf *b = &t->candidate->commands;
-	int rc = fm_buf_printf(b, "%d %llu cwd=src/%s", t->status, (unsigned long long)t->ns,
-	        t->candidate->plan->tree);
-
-	for (size_t i = 0; rc == FM_OK && i + 1 < t->argc; i++)
-		if ((rc = fm_buf_puts(b, " ")) == FM_OK)
-			rc = put_word(b, t->argv[i]);
-	return rc != FM_OK ? rc : fm_buf_puts(b, "\n");
-}
-
-/* build/<stem>.log: every command of the unit with what it printed. A second try is put behind the
- * first. */
-static int write_log(
-        const struct stage *s, const struct fm_candidate_work *c, const struct fm_unit *u)
-{
-	struct fm_buf log = FM_BUF_INIT(8u << 20);
-	char path[200];
-	int rc = FM_OK;
-
-	snprintf(path, sizeof path, "out/build/%s.log", u->stem);
-	if (u->fallback && fm_fs_read(c->dir, path, 8u << 20, &log) != FM_OK)
-		log.len = 0;
-	for (size_t i = 0; rc == FM_OK && i < s->count; i++) {
-		const struct fm_build_task *t = &s->tasks[i];
-
-		if (t->unit != u || !t->ran)
-			continue;
-		rc = fm_buf_puts(&log, "$");
-		for (size_t k = 0; rc == FM_OK && k + 1 < t->argc; k++)
-			rc = fm_buf_printf(&log, " %s", t->argv[k]);
-		if (rc == FM_OK)
-			rc = fm_buf_puts(&log, "\n");
-		if (rc == FM_OK && t->output.len > 0)
-			rc = fm_buf_put(&log, t->output.data, t->output.len);
-		if (rc == FM_OK && !t->good)
-			rc = fm_buf_printf(&log, "%s[%s]\n",
-			        t->output.len > 0 && t->output.data[t->output.len - 1] != '\n'
-			                ? "\n"
-			                : "",
-			        t->how);
-	}
-	if (rc == FM_OK && u->build_reason[0] != '\0')
-		rc = fm_buf_printf(&log, "%s: %s\n", u->build_status, u->build_reason);
-	if (rc == FM_OK)
-		rc = fm_fs_write_deep(
-		        c->dir, path, log.data == NULL ? "" : log.data, log.len, 0644);
-	fm_buf_free(&log);
-	return rc;
-}
-
 /* The library the linker looked for in vain, from "cannot find -lX". */
 static bool missing_library(const struct fm_buf *output, char text[FM_HOST_TEXT])
 {
@@ -157,18 +29,28 @@ static void judge(struct fm_unit *u, const char *status, const char *reason)
 	snprintf(u->build_reason, sizeof u->build_reason, "%s", reason);
 }
 
+/* Is this one of the unit's commands, or the probe of its flags? */
+static bool concerns(
+        const struct fm_build *s, const struct fm_build_task *t, const struct fm_unit *u)
+{
+	if (t->unit == u)
+		return true;
+	for (size_t i = 0; t->kind == FM_BUILD_PROBE && i < s->count; i++)
+		if (s->tasks[i].unit == u && strcmp(s->tasks[i].base, t->base) == 0)
+			return true;
+	return false;
+}
+
 /* Looks at one unit's finished commands. Returns whether it may be linked (or, after the link, is
  * built). */
-static bool commands_good(const struct stage *s, struct fm_unit *u)
+static bool commands_good(const struct fm_build *s, struct fm_unit *u)
 {
 	char text[FM_HOST_TEXT];
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct fm_build_task *t = &s->tasks[i];
 
-		if (t->unit != u || !t->ran)
-			continue;
-		if (t->good)
+		if (!t->ran || t->good || !concerns(s, t, u))
 			continue;
 		if (t->kind == FM_BUILD_LINK && missing_library(&t->output, text)) {
 			judge(u, "missing", text);
@@ -185,16 +67,7 @@ static bool commands_good(const struct stage *s, struct fm_unit *u)
 	return true;
 }
 
-static bool disk_full(const struct stage *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (s->tasks[i].output.data != NULL && !s->tasks[i].good &&
-		        strstr(s->tasks[i].output.data, "No space left on device") != NULL)
-			return true;
-	return false;
-}
-
-static int finish_unit(const struct stage *s, struct fm_candidate_work *c, struct fm_unit *u)
+static int finish_unit(const struct fm_build *s, struct fm_candidate_work *c, struct fm_unit *u)
 {
 	char text[FM_HOST_TEXT] = "";
 	int rc = FM_OK;
@@ -209,9 +82,9 @@ static int finish_unit(const struct stage *s, struct fm_candidate_work *c, struc
 	}
 	for (size_t i = 0; rc == FM_OK && i < s->count; i++)
 		if (s->tasks[i].unit == u && s->tasks[i].ran)
-			rc = note_command(&s->tasks[i]);
+			rc = fm_build_note(&s->tasks[i]);
 	if (rc == FM_OK)
-		rc = write_log(s, c, u);
+		rc = fm_build_log(s, c, u);
 	if (strcmp(u->build_status, "ok") != 0)
 		u->library_sha256[0] = '\0';
 	return rc;
@@ -244,81 +117,73 @@ static bool hopeless(const char *gcc, struct fm_unit *u)
 	return u->build_status != NULL;
 }
 
-/* Compiles, links and judges the units that want(u) names. */
-static int build(struct fm_job *j, struct fm_candidate_work *only, struct fm_unit *just)
+/* Is this unit to be built now? */
+static bool wanted(
+        const struct fm_build *s, const struct fm_candidate_work *c, const struct fm_unit *u)
 {
-	struct stage s = {j, NULL, 0};
-	char *gcc = fm_child_find("gcc");
-	size_t compiled;
+	return !c->done && u->build_status == NULL && (s->only == NULL || s->only == u);
+}
+
+/* Adds the commands of one pass: compiles of what has hope, or links of what was compiled. */
+static int add_pass(struct fm_build *s, bool link, const char *gcc)
+{
+	struct fm_job *j = s->job;
 	int rc = FM_OK;
 
-	for (int pass = 0; rc == FM_OK && pass < 2; pass++) { /* compile, then link */
-		struct stage links = {j, NULL, 0};
-		struct stage *now = pass == 0 ? &s : &links;
+	for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++) {
+		struct fm_candidate_work *c = &j->candidates[i];
 
-		for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++) {
-			struct fm_candidate_work *c = &j->candidates[i];
+		for (size_t k = 0; rc == FM_OK && k < c->unit_count; k++) {
+			struct fm_unit *u = &c->units[k];
 
-			for (size_t k = 0; rc == FM_OK && !c->done && k < c->unit_count; k++) {
-				struct fm_unit *u = &c->units[k];
-
-				if ((only != NULL && (c != only || u != just)) ||
-				        u->build_status != NULL)
-					continue;
-				if (pass == 0 &&
-				        ((rc = fm_build_flags(j, u)) != FM_OK || hopeless(gcc, u)))
-					continue;
-				if (pass == 0)
-					rc = unit_folder(c, u);
-				else if (!commands_good(&s, u))
-					continue;
-				if (rc == FM_OK)
-					rc = fm_build_tasks(
-					        j, c, u, pass == 1, gcc, &now->tasks, &now->count);
-			}
+			if (!wanted(s, c, u))
+				continue;
+			if (!link && ((rc = fm_build_flags(j, u)) != FM_OK || hopeless(gcc, u)))
+				continue;
+			if (link && !commands_good(s, u))
+				continue;
+			if (!link)
+				rc = unit_folder(c, u);
+			if (rc == FM_OK)
+				rc = fm_build_tasks(j, c, u, link, gcc, &s->tasks, &s->count);
 		}
-		if (rc == FM_OK && only == NULL)
-			rc = fm_job_stage(j, "build", "", now->count);
-		if (rc == FM_OK)
-			rc = run(now);
-		if (rc == FM_OK && disk_full(now))
-			rc = fm_fail(FM_ERR_NO_SPACE, "no space left while building");
-		if (pass == 1 && rc == FM_OK) { /* one table for the judgement */
-			struct fm_build_task *all =
-			        realloc(s.tasks, (s.count + links.count + 1) * sizeof *all);
-
-			if (all == NULL) {
-				rc = FM_ERR_MEMORY;
-			} else {
-				s.tasks = all;
-				compiled = s.count;
-				for (size_t i = 0; i < links.count; i++)
-					s.tasks[compiled + i] = links.tasks[i];
-				s.count += links.count;
-				free(links.tasks);
-				links = (struct stage){j, NULL, 0};
-			}
-		}
-		if (now == &links)
-			fm_build_tasks_free(links.tasks, links.count);
 	}
+	return rc;
+}
+
+/* Compiles, links and judges all units that wait, or just one. */
+static int build(struct fm_job *j, const struct fm_unit *only)
+{
+	struct fm_build s = {.job = j, .only = only};
+	char *gcc = fm_child_find("gcc");
+	size_t units = 0;
+	int rc = add_pass(&s, false, gcc);
+
+	for (size_t i = 0; i < j->candidate_count; i++)
+		for (size_t k = 0; k < j->candidates[i].unit_count; k++)
+			units += wanted(&s, &j->candidates[i], &j->candidates[i].units[k]);
+	if (rc == FM_OK && only == NULL)
+		rc = fm_job_stage(j, "build", "", s.count + units);
+	if (rc == FM_OK && (rc = fm_build_run(&s)) == FM_OK &&
+	        (rc = add_pass(&s, true, gcc)) == FM_OK)
+		rc = fm_build_run(&s);
 	for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++)
 		for (size_t k = 0;
 		        rc == FM_OK && !j->candidates[i].done && k < j->candidates[i].unit_count;
 		        k++)
-			if (only == NULL || &j->candidates[i].units[k] == just)
+			if (only == NULL || &j->candidates[i].units[k] == only)
 				rc = finish_unit(&s, &j->candidates[i], &j->candidates[i].units[k]);
 	fm_build_tasks_free(s.tasks, s.count);
 	free(gcc);
 	return rc;
 }
 
-int fm_build_unit_again(struct fm_job *j, struct fm_candidate_work *c, struct fm_unit *u)
+int fm_build_unit_again(struct fm_job *j, struct fm_unit *u)
 {
 	u->build_status = NULL;
 	u->build_reason[0] = '\0';
 	u->fallback = true;
-	return build(j, c, u);
+	return build(j, u);
 }
 
 /* A clean folder, the tree hashed again, SOURCES.sha256 from what lies there. */
@@ -367,14 +232,14 @@ int fm_job_build(struct fm_job *j)
 		if (!j->candidates[i].done)
 			rc = prepare(j, &j->candidates[i]);
 	if (rc == FM_OK)
-		rc = build(j, NULL, NULL);
+		rc = build(j, NULL);
 	/* A second try with the fallback flags for what the guide's flags cannot build. */
 	for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++) {
 		struct fm_candidate_work *c = &j->candidates[i];
 
 		for (size_t k = 0; rc == FM_OK && !c->done && k < c->unit_count; k++)
 			if (strcmp(c->units[k].build_status, "failed") == 0)
-				rc = fm_build_unit_again(j, c, &c->units[k]);
+				rc = fm_build_unit_again(j, &c->units[k]);
 	}
 	return rc;
 }

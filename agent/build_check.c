@@ -27,7 +27,8 @@ static int flag_record(const char *path, struct fm_buf *out, bool *there)
 		for (end = at + size; rc == FM_OK && at < end;) {
 			size_t len = strnlen(at, (size_t)(end - at));
 
-			if (len > 0 && (at[0] == '-' || strncmp(at, "GNU ", 4) == 0))
+			if (len > 0 && (at[0] == '-' || strncmp(at, "GNU ", 4) == 0) &&
+			        strncmp(at, "-D", 2) != 0 && strncmp(at, "-I", 2) != 0)
 				rc = fm_buf_printf(out, "%.*s\n", (int)len, at);
 			at += len + 1;
 		}
@@ -69,12 +70,16 @@ int fm_build_readback(const struct fm_build_task *tasks, size_t count, const str
         char text[FM_HOST_TEXT])
 {
 	struct fm_buf probe = FM_BUF_INIT(1u << 20), record = FM_BUF_INIT(1u << 20);
+	const char *base = NULL;
 	bool there = false, mixed = false;
 	int rc = FM_OK;
 
 	text[0] = '\0';
+	for (size_t i = 0; base == NULL && i < count; i++)
+		if (tasks[i].unit == u)
+			base = tasks[i].base;
 	for (size_t i = 0; rc == FM_OK && i < count; i++)
-		if (tasks[i].unit == u && tasks[i].kind == FM_BUILD_PROBE)
+		if (tasks[i].kind == FM_BUILD_PROBE && fm_streq(tasks[i].base, base))
 			rc = flag_record(tasks[i].target, &probe, &there);
 	if (rc != FM_OK || !there)
 		goto out; /* a compiler that records nothing has nothing to be compared with */

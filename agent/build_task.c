@@ -72,7 +72,7 @@ static char *object_path(
 }
 
 static struct fm_build_task *new_task(struct fm_build_task **tasks, size_t *count,
-        struct fm_candidate_work *c, struct fm_unit *u, enum fm_build_kind kind)
+        struct fm_candidate_work *c, struct fm_unit *u, enum fm_build_kind kind, const char *base)
 {
 	struct fm_build_task *t = fm_grow(tasks, count, sizeof *t);
 
@@ -80,6 +80,7 @@ static struct fm_build_task *new_task(struct fm_build_task **tasks, size_t *coun
 		t->candidate = c;
 		t->unit = u;
 		t->kind = kind;
+		t->base = base;
 		t->status = -1;
 		t->output = FM_BUF_INIT(1u << 20);
 	}
@@ -90,8 +91,7 @@ static int add_compile(const struct fm_job *j, struct fm_build_task *t, const ch
 {
 	int rc;
 
-	if ((rc = add(t, fm_strdup(gcc))) != FM_OK ||
-	        (rc = add_words(t, base_flags(j, t->unit))) != FM_OK ||
+	if ((rc = add(t, fm_strdup(gcc))) != FM_OK || (rc = add_words(t, t->base)) != FM_OK ||
 	        (rc = add_words(t, j->mandate.plan.additions)) != FM_OK ||
 	        (rc = add(t, fm_strdup("-frecord-gcc-switches"))) != FM_OK ||
 	        (rc = add_recipe(t, t->unit->instance)) != FM_OK ||
@@ -112,8 +112,7 @@ static int add_link(const struct fm_job *j, struct fm_build_task *t, const char 
 	const struct fm_jp_version *v = t->unit->version;
 	int rc;
 
-	if ((rc = add(t, fm_strdup(gcc))) != FM_OK ||
-	        (rc = add_words(t, base_flags(j, t->unit))) != FM_OK ||
+	if ((rc = add(t, fm_strdup(gcc))) != FM_OK || (rc = add_words(t, t->base)) != FM_OK ||
 	        (rc = add_words(t, j->mandate.plan.additions)) != FM_OK ||
 	        (rc = add(t, fm_strdup("-shared"))) != FM_OK ||
 	        (rc = add(t, fm_strdup("-o"))) != FM_OK ||
@@ -132,14 +131,24 @@ static int add_link(const struct fm_job *j, struct fm_build_task *t, const char 
 	return fm_grow(&t->argv, &t->argc, sizeof *t->argv) == NULL ? FM_ERR_MEMORY : FM_OK;
 }
 
+static bool probed(const struct fm_build_task *tasks, size_t count, const char *base)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tasks[i].kind == FM_BUILD_PROBE && strcmp(tasks[i].base, base) == 0)
+			return true;
+	return false;
+}
+
 int fm_build_tasks(const struct fm_job *j, struct fm_candidate_work *c, struct fm_unit *u,
         bool link, const char *gcc, struct fm_build_task **tasks, size_t *count)
 {
+	const char *base = base_flags(j, u);
 	struct fm_build_task *t;
+	size_t n = u->version->sources.count + (link || probed(*tasks, *count, base) ? 0 : 1);
 	int rc = FM_OK;
 
 	if (link) {
-		t = new_task(tasks, count, c, u, FM_BUILD_LINK);
+		t = new_task(tasks, count, c, u, FM_BUILD_LINK, base);
 		free(u->library);
 		u->library = fm_sprintf(
 		        "%s/lib/%s%s.so", c->path, u->stem, u->fallback ? ".fallback" : "");
@@ -147,11 +156,11 @@ int fm_build_tasks(const struct fm_job *j, struct fm_candidate_work *c, struct f
 			return FM_ERR_MEMORY;
 		return add_link(j, t, gcc);
 	}
-	for (size_t i = 0; rc == FM_OK && i <= u->version->sources.count; i++) {
+	for (size_t i = 0; rc == FM_OK && i < n; i++) {
 		bool probe = i == u->version->sources.count;
 		char name[24];
 
-		t = new_task(tasks, count, c, u, probe ? FM_BUILD_PROBE : FM_BUILD_COMPILE);
+		t = new_task(tasks, count, c, u, probe ? FM_BUILD_PROBE : FM_BUILD_COMPILE, base);
 		if (t == NULL)
 			return FM_ERR_MEMORY;
 		snprintf(name, sizeof name, "%zu", i);

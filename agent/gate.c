@@ -231,7 +231,7 @@ static int fallback(struct fm_job *j, struct fm_candidate_work *c, struct fm_uni
 	rc = fm_fs_read(c->dir, path, 4u << 20, &log);
 	u->flags = u->library = NULL;
 	if (rc == FM_OK)
-		rc = fm_build_unit_again(j, c, u);
+		rc = fm_build_unit_again(j, u);
 	if (rc == FM_OK && strcmp(u->build_status, "ok") == 0)
 		rc = alone(j, c, u);
 	if (rc == FM_OK && !fm_unit_gated(u)) {

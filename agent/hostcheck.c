@@ -22,6 +22,7 @@ int fm_hostcheck_counter(
 	int rc;
 
 	memset(out, 0, sizeof *out);
+	out->steal_before = fm_hostcheck_steal(cpu);
 	memset(&run, 0, sizeof run);
 	if ((rc = fm_text_begin(&order, "order")) != FM_OK ||
 	        (rc = fm_text_put(&order, "task", "counters")) != FM_OK ||
@@ -166,27 +167,34 @@ static void check_smt(struct fm_checks *out, int cpu)
 	add(out, "smt", "mark", known ? strcmp(value, alone) == 0 : -1, value, path);
 }
 
-/* steal ticks of a CPU since boot, as a value to compare before and after. */
-static void check_steal(struct fm_checks *out, int cpu)
+int64_t fm_hostcheck_steal(int cpu)
 {
 	static char text[1u << 16];
-	char key[16], value[FM_HOST_TEXT] = "unknown";
+	char key[16];
 	const char *line;
-	unsigned long long field[8] = {0};
-	int good = -1;
+	char *end = NULL;
+	unsigned long long ticks = 0;
 
 	snprintf(key, sizeof key, "\ncpu%d ", cpu);
-	if (fm_facts_text("/proc/stat", text, sizeof text) > 0 &&
-	        (line = strstr(text, key)) != NULL) {
-		char *end = NULL;
+	if (fm_facts_text("/proc/stat", text, sizeof text) <= 0 ||
+	        (line = strstr(text, key)) == NULL)
+		return -1;
+	line += strlen(key);
+	for (int i = 0; i < 8; i++, line = end)
+		ticks = strtoull(line, &end, 10);
+	return (int64_t)ticks;
+}
 
-		line += strlen(key);
-		for (int i = 0; i < 8; i++, line = end)
-			field[i] = strtoull(line, &end, 10);
-		snprintf(value, sizeof value, "%llu ticks since boot", field[7]);
-		good = field[7] == 0;
-	}
-	add(out, "steal", "mark", good, value, "/proc/stat");
+/* Ticks that were taken since before the counter was chosen. */
+static void check_steal(struct fm_checks *out, int cpu, int64_t before)
+{
+	int64_t now = fm_hostcheck_steal(cpu);
+	char value[80] = "unknown";
+
+	if (before >= 0 && now >= 0)
+		snprintf(value, sizeof value, "%lld ticks while checking, %lld since boot",
+		        (long long)(now - before), (long long)now);
+	add(out, "steal", "mark", before < 0 || now < 0 ? -1 : now == before, value, "/proc/stat");
 }
 
 static void check_load(struct fm_checks *out)
@@ -235,7 +243,7 @@ int fm_hostcheck_run(const struct fm_host_facts *f, int cpu, const struct fm_cou
 	check_turbo(out);
 	check_smt(out, cpu);
 	check_file(out, "aslr", "mark", "/proc/sys/kernel/randomize_va_space", "2");
-	check_steal(out, cpu);
+	check_steal(out, cpu, counter->steal_before);
 	check_quota(out);
 	check_load(out);
 	snprintf(value, sizeof value, "%s (%s), scope %s, %lld Hz", counter->label, counter->source,

@@ -11,9 +11,13 @@ struct fm_counter {
 	char label[16], source[24], scope[16], pmu[64], core_type[64];
 	int64_t hz, resolution, read_pair_milli, truth_permille;
 	int64_t nominal_khz, measured_hz, iqr_ppm, tick_hz; /* frequency check; -1 unknown */
+	int64_t steal_before; /* ticks of that CPU before it was chosen; -1 unknown */
 	char **rejected;
 	size_t rejected_count;
 };
+
+/* Ticks that the hypervisor took from this CPU since boot; -1 unknown. */
+int64_t fm_hostcheck_steal(int cpu);
 
 /* Runs the worker's `counters` on that CPU. Under an emulator the scope is `emulated`. */
 FM_CHECK int fm_hostcheck_counter(

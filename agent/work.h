@@ -13,18 +13,20 @@
 
 /* Columns of env/<stem>.process.tsv in their order (FORMATS.md section 11). The first ten are the
  * agent's own. */
-#define FM_COLUMNS(X)                                                                             \
-	X(process)                                                                                \
-	X(attempt)                                                                                \
-	X(round)                                                                                  \
-	X(state)                                                                                  \
-	X(replaced_by) X(reason) X(cpu) X(started_ns) X(wall_ns) X(windows) X(first_call_ns)      \
-	        X(read_pair_milli) X(frame_milli) X(truth_permille) X(time_enabled_ns)            \
-	                X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) X(majflt) \
-	                        X(thread_cpu_ns) X(utime_us) X(stime_us) X(steal_ticks)           \
-	                                X(throttle_delta) X(temp_start_mc) X(temp_end_mc)         \
-	                                        X(stack_shift) X(message_offset) X(digest_offset) \
-	                                                X(entry_mod64) X(entry_mod4096)
+#define FM_COLUMNS(X)                                                                            \
+	X(process)                                                                               \
+	X(attempt)                                                                               \
+	X(round)                                                                                 \
+	X(state)                                                                                 \
+	X(replaced_by)                                                                           \
+	X(reason)                                                                                \
+	X(cpu)                                                                                   \
+	X(started_ns) X(wall_ns) X(windows) X(first_call_ns) X(read_pair_milli) X(frame_milli)   \
+	        X(truth_permille) X(time_enabled_ns) X(time_running_ns) X(run_delay_ns) X(nvcsw) \
+	                X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us)   \
+	                        X(steal_ticks) X(throttle_delta) X(temp_start_mc) X(temp_end_mc) \
+	                                X(stack_shift) X(message_offset) X(digest_offset)        \
+	                                        X(entry_mod64) X(entry_mod4096)
 enum fm_column {
 #define FM_COLUMN_ENUM_(name) FM_COL_##name,
 	FM_COLUMNS(FM_COLUMN_ENUM_)
@@ -177,8 +179,7 @@ int fm_job_serve(void *arg);
 /* The stages; each goes over all candidates that are not done. */
 FM_CHECK int fm_job_build(struct fm_job *j);
 FM_CHECK int fm_job_gate(struct fm_job *j);
-FM_CHECK int fm_build_unit_again(
-        struct fm_job *j, struct fm_candidate_work *c, struct fm_unit *u); /* fallback flags */
+FM_CHECK int fm_build_unit_again(struct fm_job *j, struct fm_unit *u); /* fallback flags */
 FM_CHECK int fm_build_finish(struct fm_job *j); /* writes commands.txt, SOURCES.sha256 */
 FM_CHECK int fm_job_measure(struct fm_job *j, struct fm_candidate_work *c);
 FM_CHECK int fm_job_bundle(struct fm_job *j, struct fm_candidate_work *c);
