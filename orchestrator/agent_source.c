@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define SOURCES_MAX (1u << 20) /* bytes of the list */
-#define FILES_MAX 4096
+#define FILES_MAX   4096
 
 struct listing {
 	const char *top; /* "agent" or "protocol" */
@@ -49,7 +49,7 @@ static int visit(void *arg, const char *path, const struct stat *st)
 		return FM_ERR_MEMORY;
 	if (!fm_path_ok(*slot))
 		return fm_fail(FM_ERR_CONFIG,
-			"%s: the name of a source file must be made of A-Z a-z 0-9 . _ + -", *slot);
+		        "%s: the name of a source file must be made of A-Z a-z 0-9 . _ + -", *slot);
 	return FM_OK;
 }
 

@@ -1,4 +1,5 @@
-/* agent_source.h: the agent's own source as it is pushed to hosts: which files, their digest, the tar stream of them. */
+/* agent_source.h: the agent's own source as it is pushed to hosts: which files, their digest, the
+ * tar stream of them. */
 #ifndef FM_AGENT_SOURCE_H
 #define FM_AGENT_SOURCE_H
 
@@ -6,7 +7,8 @@
 
 #define FM_AGENT_TAR_MAX (64u << 20)
 
-/* The stream the bootstrap unpacks (FORMATS.md section 7): SOURCES.sha256 and the files it names. out: FM_BUF_INIT(FM_AGENT_TAR_MAX). */
+/* The stream the bootstrap unpacks (FORMATS.md section 7): SOURCES.sha256 and the files it names.
+ * out: FM_BUF_INIT(FM_AGENT_TAR_MAX). */
 FM_CHECK int fm_agent_source_tar(const struct fm_agent_source *a, struct fm_buf *out);
 
 /* Lines of SOURCES.sha256. */

@@ -8,70 +8,80 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARKER_WAIT   (20 * FM_S)
-#define TOOLS_WAIT    (90 * FM_S)   /* a compiler under emulation needs seconds for three lines */
-#define SILENCE       (35 * FM_S)   /* while the agent is built a line comes every 5 s */
-#define BUILD_WAIT    (1800 * FM_S) /* the whole build */
-#define NOISE_MAX     (64u << 10)   /* bytes before the marker */
-#define NOISE_SHOWN   4096
-#define LINE_SIZE     2048
+#define MARKER_WAIT (20 * FM_S)
+#define TOOLS_WAIT  (90 * FM_S)   /* a compiler under emulation needs seconds for three lines */
+#define SILENCE     (35 * FM_S)   /* while the agent is built a line comes every 5 s */
+#define BUILD_WAIT  (1800 * FM_S) /* the whole build */
+#define NOISE_MAX   (64u << 10)   /* bytes before the marker */
+#define NOISE_SHOWN 4096
+#define LINE_SIZE   2048
 
 struct talk {
 	const struct fm_transport_ops *ops;
 	struct fm_channel *c;
 	const struct fm_system *system;
 	int log;
-	struct fm_buf in;     /* bytes of stdout not yet used */
+	struct fm_buf in;      /* bytes of stdout not yet used */
 	struct fm_buf stderr_; /* the first bytes of stderr, for messages */
 };
 
-/* One command, one line; %s in order: marker halves, work folder, random, digest, bytes of the tar stream, files. The shell has
- * read all of it before it runs the first word, so what is sent later reaches only the programs it starts. */
+/* One command, one line; %s in order: marker halves, work folder, random, digest, bytes of the tar
+ * stream, files. The shell has read all of it before it runs the first word, so what is sent later
+ * reaches only the programs it starts. */
 static const char script[] =
-	"{ umask 022; LC_ALL=C; export LC_ALL; unset ENV BASH_ENV CDPATH; "
-	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH; "
-	"printf '\\n%%s%%s\\n' '%s' '%s'; w=%s; r=%s; s=%s; d=agent/$s; p=.probe-$r; "
-	"no() { printf 'agent failed %%s %%s\\n' \"$1\" "
-	"\"$(printf '%%s' \"$2\" | tail -n 6 | tr '\\n' ' ' | cut -c1-900)\"; exit 1; }; "
-	/* the work folder: ours, private, and files in it can be run */
-	"m=$( (umask 077 && mkdir -p \"$w\") 2>&1) || no workdir \"$m\"; "
-	"cd \"$w\" || no workdir \"cannot enter $w\"; w=$(pwd); "
-	"[ -O . ] || no workdir \"$w belongs to another user\"; chmod 700 .; "
-	"m=$( { printf '#!/bin/sh\\nexit 0\\n' > $p && chmod 700 $p && ./$p; } 2>&1 ) || "
-	"{ rm -f $p; no workdir \"$w: a program put there does not run: $m\"; }; rm -f $p; "
-	"if [ -x $d/fleetmark-agent ] && [ -x $d/fleetmark-worker ]; then "
-	"printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach --workdir \"$w\" --source $s; fi; "
-	/* what the build needs */
-	"x=; for t in tar head find sha256sum; do command -v $t >/dev/null 2>&1 || x=\"$x $t\"; done; "
-	"c=$(command -v gcc || command -v cc); if [ -z \"$c\" ]; then x=\"$x gcc\"; else "
-	"printf '#include <sodium.h>\\nint main(void) { return sodium_init(); }\\n' > $p.c; "
-	"m=$(\"$c\" -o $p.out $p.c -lsodium 2>&1 </dev/null) || case $m in *sodium*) x=\"$x libsodium\";; "
-	"*) rm -f $p.c $p.out; no build \"$m\";; esac; rm -f $p.c $p.out; fi; "
-	"[ -z \"$x\" ] || no missing \"$( (. /etc/os-release; printf '%%s' \"${ID:-unknown}\") 2>/dev/null)$x\"; "
-	/* the source: tar's word counts for nothing, the digests decide */
-	"n=agent/.in-$r; m=$(mkdir -p $n/src 2>&1) || no unpack \"$m\"; printf 'agent absent\\n'; "
-	"m=$(head -c %zu | tar -x -f - -C $n/src 2>&1); cd $n/src || no unpack \"$m\"; "
-	"[ \"$(sha256sum < SOURCES.sha256 | cut -c1-64)\" = $s ] && "
-	"[ $(find . ! -type d | wc -l) -eq %zu ] && [ $(find . -type f | wc -l) -eq %zu ] && "
-	"sha256sum -c SOURCES.sha256 >/dev/null 2>&1 || no unpack \"the source did not arrive whole. $m\"; "
-	"(while sleep 5; do printf 'agent building\\n'; done) & h=$!; "
-	"m=$(sh agent/build.sh \"$w/$n\" 2>&1 </dev/null); e=$?; kill $h 2>/dev/null; wait $h 2>/dev/null; "
-	"printf '%%s\\n' \"$m\" >&2; [ $e -eq 0 ] || no build \"$m\"; cd \"$w\"; "
-	"[ -x $n/fleetmark-agent ] && [ -x $n/fleetmark-worker ] || no build \"build.sh left no program\"; "
-	"sync -f . 2>/dev/null; if [ -e $d ]; then mv $d agent/.in-old-$r; fi; "
-	"m=$(mv $n $d 2>&1) || no unpack \"$m\"; rm -rf agent/.in-old-$r; "
-	"printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach --workdir \"$w\" --source $s; }\n";
+        "{ umask 022; LC_ALL=C; export LC_ALL; unset ENV BASH_ENV CDPATH; "
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH; "
+        "printf '\\n%%s%%s\\n' '%s' '%s'; w=%s; r=%s; s=%s; d=agent/$s; p=.probe-$r; "
+        "no() { printf 'agent failed %%s %%s\\n' \"$1\" "
+        "\"$(printf '%%s' \"$2\" | tail -n 6 | tr '\\n' ' ' | cut -c1-900)\"; exit 1; }; "
+        /* the work folder: ours, private, and files in it can be run */
+        "m=$( (umask 077 && mkdir -p \"$w\") 2>&1) || no workdir \"$m\"; "
+        "cd \"$w\" || no workdir \"cannot enter $w\"; w=$(pwd); "
+        "[ -O . ] || no workdir \"$w belongs to another user\"; chmod 700 .; "
+        "m=$( { printf '#!/bin/sh\\nexit 0\\n' > $p && chmod 700 $p && ./$p; } 2>&1 ) || "
+        "{ rm -f $p; no workdir \"$w: a program put there does not run: $m\"; }; rm -f $p; "
+        "if [ -x $d/fleetmark-agent ] && [ -x $d/fleetmark-worker ]; then "
+        "printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach --workdir \"$w\" --source "
+        "$s; fi; "
+        /* what the build needs */
+        "x=; for t in tar head find sha256sum; do command -v $t >/dev/null 2>&1 || x=\"$x $t\"; "
+        "done; "
+        "c=$(command -v gcc || command -v cc); if [ -z \"$c\" ]; then x=\"$x gcc\"; else "
+        "printf '#include <sodium.h>\\nint main(void) { return sodium_init(); }\\n' > $p.c; "
+        "m=$(\"$c\" -o $p.out $p.c -lsodium 2>&1 </dev/null) || case $m in *sodium*) x=\"$x "
+        "libsodium\";; "
+        "*) rm -f $p.c $p.out; no build \"$m\";; esac; rm -f $p.c $p.out; fi; "
+        "[ -z \"$x\" ] || no missing \"$( (. /etc/os-release; printf '%%s' \"${ID:-unknown}\") "
+        "2>/dev/null)$x\"; "
+        /* the source: tar's word counts for nothing, the digests decide */
+        "n=agent/.in-$r; m=$(mkdir -p $n/src 2>&1) || no unpack \"$m\"; printf 'agent absent\\n'; "
+        "m=$(head -c %zu | tar -x -f - -C $n/src 2>&1); cd $n/src || no unpack \"$m\"; "
+        "[ \"$(sha256sum < SOURCES.sha256 | cut -c1-64)\" = $s ] && "
+        "[ $(find . ! -type d | wc -l) -eq %zu ] && [ $(find . -type f | wc -l) -eq %zu ] && "
+        "sha256sum -c SOURCES.sha256 >/dev/null 2>&1 || no unpack \"the source did not arrive "
+        "whole. $m\"; "
+        "(while sleep 5; do printf 'agent building\\n'; done) & h=$!; "
+        "m=$(sh agent/build.sh \"$w/$n\" 2>&1 </dev/null); e=$?; kill $h 2>/dev/null; wait $h "
+        "2>/dev/null; "
+        "printf '%%s\\n' \"$m\" >&2; [ $e -eq 0 ] || no build \"$m\"; cd \"$w\"; "
+        "[ -x $n/fleetmark-agent ] && [ -x $n/fleetmark-worker ] || no build \"build.sh left no "
+        "program\"; "
+        "sync -f . 2>/dev/null; if [ -e $d ]; then mv $d agent/.in-old-$r; fi; "
+        "m=$(mv $n $d 2>&1) || no unpack \"$m\"; rm -rf agent/.in-old-$r; "
+        "printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach --workdir \"$w\" --source "
+        "$s; }\n";
 
 /* ~/x and x are below the home folder; characters were checked when the inventory was read. */
 static int quote_workdir(const char *workdir, struct fm_buf *out)
 {
-	static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/~+-";
+	static const char good[] =
+	        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/~+-";
 
 	if (workdir[0] == '\0' || workdir[0] == '-' || workdir[strspn(workdir, good)] != '\0' ||
-		(workdir[0] == '~' && workdir[1] != '/' && workdir[1] != '\0'))
+	        (workdir[0] == '~' && workdir[1] != '/' && workdir[1] != '\0'))
 		return fm_fail(FM_ERR_CONFIG,
-			"workdir '%s': allowed are ~/FOLDER and /FOLDER of A-Z a-z 0-9 . _ + - /",
-			workdir);
+		        "workdir '%s': allowed are ~/FOLDER and /FOLDER of A-Z a-z 0-9 . _ + - /",
+		        workdir);
 	if (workdir[0] == '/')
 		return fm_buf_puts(out, workdir);
 	if (workdir[0] == '~')
@@ -79,7 +89,8 @@ static int quote_workdir(const char *workdir, struct fm_buf *out)
 	return fm_buf_printf(out, "\"$HOME\"/%s", workdir);
 }
 
-/* Reads once more; stdout goes to in, everything else to the log. Returns bytes of stdout, 0 at its end. */
+/* Reads once more; stdout goes to in, everything else to the log. Returns bytes of stdout, 0 at its
+ * end. */
 static ssize_t more(struct talk *k, uint64_t deadline)
 {
 	char piece[4096];
@@ -96,7 +107,8 @@ static ssize_t more(struct talk *k, uint64_t deadline)
 			continue;
 		}
 		if (k->in.len + (size_t)n > NOISE_MAX)
-			fm_buf_consume(&k->in, k->in.len > NOISE_MAX / 2 ? k->in.len - NOISE_MAX / 2 : 0);
+			fm_buf_consume(
+			        &k->in, k->in.len > NOISE_MAX / 2 ? k->in.len - NOISE_MAX / 2 : 0);
 		if (fm_buf_put(&k->in, piece, (size_t)n) != FM_OK)
 			return FM_ERR_MEMORY;
 		return n;
@@ -110,8 +122,8 @@ static int shell_failed(struct talk *k, const char *what)
 	size_t len = said->len < NOISE_SHOWN ? said->len : NOISE_SHOWN;
 
 	fm_escape(said->len > 0 ? said->data : "", len, shown, sizeof shown);
-	return fm_fail(FM_ERR_SHELL, "%s%s%s", what, len > 0 ? "; it printed: " : " and it printed nothing",
-		shown);
+	return fm_fail(FM_ERR_SHELL, "%s%s%s", what,
+	        len > 0 ? "; it printed: " : " and it printed nothing", shown);
 }
 
 static int wait_marker(struct talk *k, const char *marker)
@@ -125,7 +137,7 @@ static int wait_marker(struct talk *k, const char *marker)
 		if (at != NULL && at + 32 < k->in.data + k->in.len) {
 			if (at - k->in.data > 1)
 				fm_verbose("%s: %zu bytes before the marker", k->system->name,
-					(size_t)(at - k->in.data));
+				        (size_t)(at - k->in.data));
 			fm_buf_consume(&k->in, (size_t)(at - k->in.data) + 33);
 			return FM_OK;
 		}
@@ -184,7 +196,7 @@ static int host_failed(struct talk *k, char *reason)
 		if (names != NULL)
 			*names++ = '\0';
 		fm_escape(names != NULL ? names : "", names != NULL ? strlen(names) : 0, shown,
-			sizeof shown);
+		        sizeof shown);
 		fm_install_hint(text, shown, hint, sizeof hint);
 		return fm_fail(FM_ERR_MISSING, "the host lacks %s; install there: %s", shown, hint);
 	}
@@ -208,9 +220,9 @@ static int to_agent(struct talk *k, const struct fm_buf *tar)
 		if (rc != FM_OK)
 			return rc;
 		if (strcmp(line, "agent ready") == 0)
-			return k->in.len == 0
-				       ? FM_OK
-				       : fm_fail(FM_ERR_FRAME, "bytes on the channel before any call");
+			return k->in.len == 0 ? FM_OK
+			                      : fm_fail(FM_ERR_FRAME,
+			                                "bytes on the channel before any call");
 		if (strncmp(line, "agent failed ", 13) == 0)
 			return host_failed(k, line + 13);
 		if (strcmp(line, "agent absent") == 0) {
@@ -228,7 +240,7 @@ static int to_agent(struct talk *k, const struct fm_buf *tar)
 }
 
 static int write_script(struct fm_buf *out, const char *marker, const struct fm_system *system,
-	const struct fm_agent_source *agent, size_t tar_bytes)
+        const struct fm_agent_source *agent, size_t tar_bytes)
 {
 	struct fm_buf workdir = FM_BUF_INIT(1024);
 	char random[17];
@@ -242,18 +254,21 @@ static int write_script(struct fm_buf *out, const char *marker, const struct fm_
 		memcpy(first, marker, 16);
 		first[16] = '\0';
 		rc = fm_buf_printf(out, script, first, marker + 16, workdir.data, random,
-			agent->sha256, tar_bytes, files, files);
+		        agent->sha256, tar_bytes, files, files);
 	}
 	fm_buf_free(&workdir);
 	return rc;
 }
 
 int fm_bootstrap(const struct fm_transport_ops *ops, struct fm_transport *t,
-	const struct fm_system *system, const struct fm_agent_source *agent, int log,
-	struct fm_channel **out)
+        const struct fm_system *system, const struct fm_agent_source *agent, int log,
+        struct fm_channel **out)
 {
-	struct talk k = {.ops = ops, .system = system, .log = log, .in = FM_BUF_INIT(2 * NOISE_MAX),
-		.stderr_ = FM_BUF_INIT(NOISE_SHOWN)};
+	struct talk k = {.ops = ops,
+	        .system = system,
+	        .log = log,
+	        .in = FM_BUF_INIT(2 * NOISE_MAX),
+	        .stderr_ = FM_BUF_INIT(NOISE_SHOWN)};
 	struct fm_buf tar = FM_BUF_INIT(FM_AGENT_TAR_MAX), line = FM_BUF_INIT(64u << 10);
 	char marker[33];
 	int rc;

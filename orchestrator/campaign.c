@@ -23,8 +23,8 @@ static int read_plan(struct fm_campaign *c)
 	int rc = fm_fs_dir(c->dirfd, "plan", &fd);
 
 	if (rc == FM_OK)
-		rc = fm_seal_check(fd, FM_SEAL_PLAN, fm_identity_public(c->home->id), c->plan_sha256,
-			NULL);
+		rc = fm_seal_check(
+		        fd, FM_SEAL_PLAN, fm_identity_public(c->home->id), c->plan_sha256, NULL);
 	if (rc == FM_OK)
 		rc = fm_plan_read(fd, &c->plan);
 	if (rc == FM_OK)
@@ -34,14 +34,16 @@ static int read_plan(struct fm_campaign *c)
 		rc = c->plan_sources == NULL ? FM_ERR_MEMORY : FM_OK;
 	}
 	if (rc == FM_OK && strcmp(c->plan.campaign, c->name) != 0)
-		rc = fm_fail(FM_ERR_CONFIG, "the plan there is that of campaign %s", c->plan.campaign);
+		rc = fm_fail(
+		        FM_ERR_CONFIG, "the plan there is that of campaign %s", c->plan.campaign);
 	fm_buf_free(&sources);
 	if (fd >= 0)
 		close(fd);
 	return rc == FM_OK ? rc : fm_wrap(rc, "%s/plan", c->path);
 }
 
-/* Keys of all planned systems from the trust store, as of now, which becomes the plan's time of issue. */
+/* Keys of all planned systems from the trust store, as of now, which becomes the plan's time of
+ * issue. */
 static int set_keys(struct fm_campaign *c, struct fm_plan *p)
 {
 	struct fm_trust trust = {0};
@@ -53,7 +55,8 @@ static int set_keys(struct fm_campaign *c, struct fm_plan *p)
 	if (rc == FM_OK)
 		rc = fm_trust_read(fd, fm_identity_public(c->home->id), &trust);
 	for (size_t i = 0; rc == FM_OK && i < p->system_count; i++) {
-		const struct fm_trust_key *k = fm_trust_find(&trust, p->systems[i].name, p->issued_at);
+		const struct fm_trust_key *k =
+		        fm_trust_find(&trust, p->systems[i].name, p->issued_at);
 
 		if (k != NULL)
 			p->systems[i].key = k->key;
@@ -61,8 +64,8 @@ static int set_keys(struct fm_campaign *c, struct fm_plan *p)
 			rc = fm_buf_printf(&names, " %s", p->systems[i].name);
 	}
 	if (rc == FM_OK && names.len > 0)
-		rc = fm_fail(FM_ERR_UNENROLLED, "not enrolled:%s; first: fleetmark enrol%s", names.data,
-			names.data);
+		rc = fm_fail(FM_ERR_UNENROLLED, "not enrolled:%s; first: fleetmark enrol%s",
+		        names.data, names.data);
 	fm_trust_free(&trust);
 	fm_buf_free(&names);
 	if (fd >= 0)
@@ -94,7 +97,8 @@ static int seal_plan(struct fm_campaign *c)
 	return rc;
 }
 
-/* The plan that the sources of now would give, over the systems and candidates of the sealed one. */
+/* The plan that the sources of now would give, over the systems and candidates of the sealed one.
+ */
 static int make_same(struct fm_campaign *c, struct fm_inventory *inv)
 {
 	struct fm_options o = *c->options;
@@ -113,8 +117,8 @@ static int make_same(struct fm_campaign *c, struct fm_inventory *inv)
 	}
 	for (int v = 0; rc == FM_OK && v < FM_VERSIONS; v++) {
 		if (used[v])
-			rc = fm_buf_printf(&versions, "%s%s", versions.len > 0 ? "," : "",
-				fm_version_name[v]);
+			rc = fm_buf_printf(
+			        &versions, "%s%s", versions.len > 0 ? "," : "", fm_version_name[v]);
 	}
 	for (size_t i = 0; rc == FM_OK && i < inv->count; i++) {
 		selected[i] = inv->systems[i].selected;
@@ -123,8 +127,9 @@ static int make_same(struct fm_campaign *c, struct fm_inventory *inv)
 	for (size_t i = 0; rc == FM_OK && i < c->plan.system_count; i++) {
 		if (fm_inventory_find(inv, c->plan.systems[i].name) == NULL)
 			rc = fm_fail(FM_ERR_CONFIG,
-				"campaign %s was planned with system %s, which is not in %s any more",
-				c->name, c->plan.systems[i].name, inv->path);
+			        "campaign %s was planned with system %s, which is not in %s any "
+			        "more",
+			        c->name, c->plan.systems[i].name, inv->path);
 	}
 	o.candidates = ids.data;
 	o.versions = versions.data;
@@ -139,9 +144,10 @@ static int make_same(struct fm_campaign *c, struct fm_inventory *inv)
 	free(selected);
 	fm_buf_free(&ids);
 	fm_buf_free(&versions);
-	return rc == FM_OK ? rc
-			   : fm_wrap(rc, "campaign %s cannot go on (name another one to start anew)",
-				     c->name);
+	return rc == FM_OK
+	               ? rc
+	               : fm_wrap(rc, "campaign %s cannot go on (name another one to start anew)",
+	                         c->name);
 }
 
 static int open_folders(struct fm_campaign *c, const char *results)
@@ -156,7 +162,7 @@ static int open_folders(struct fm_campaign *c, const char *results)
 }
 
 static void begin(struct fm_campaign *c, const struct fm_options *o, const struct fm_inventory *inv,
-	struct fm_home *home)
+        struct fm_home *home)
 {
 	memset(c, 0, sizeof *c);
 	c->dirfd = c->incoming = -1;
@@ -167,7 +173,7 @@ static void begin(struct fm_campaign *c, const struct fm_options *o, const struc
 }
 
 int fm_campaign_open(struct fm_campaign *c, const struct fm_options *o, struct fm_inventory *inv,
-	struct fm_home *home)
+        struct fm_home *home)
 {
 	char base[FM_NAME_MAX + 1];
 	int rc;
@@ -194,7 +200,8 @@ int fm_campaign_open(struct fm_campaign *c, const struct fm_options *o, struct f
 		rc = make_same(c, inv);
 	if (rc == FM_OK && strcmp(c->plan.agent_source_sha256, c->agent.sha256) != 0)
 		rc = fm_fail(FM_ERR_CONFIG,
-			"campaign %s was planned with another agent; name another campaign", c->name);
+		        "campaign %s was planned with another agent; name another campaign",
+		        c->name);
 	if (rc == FM_OK)
 		rc = fm_journal_begin(c->journal, c->plan_sha256);
 	if (rc != FM_OK)
@@ -203,7 +210,7 @@ int fm_campaign_open(struct fm_campaign *c, const struct fm_options *o, struct f
 }
 
 int fm_campaign_look(struct fm_campaign *c, const struct fm_options *o,
-	const struct fm_inventory *inv, struct fm_home *home, bool lock)
+        const struct fm_inventory *inv, struct fm_home *home, bool lock)
 {
 	char base[FM_NAME_MAX + 1];
 	int rc;
@@ -261,9 +268,8 @@ void fm_campaign_progress(struct fm_campaign *c, int64_t cells, const char *what
 	uint64_t done, total;
 
 	pthread_mutex_lock(&c->mutex);
-	c->cells_done = cells < 0 && (uint64_t)-cells > c->cells_done
-				? 0
-				: c->cells_done + (uint64_t)cells;
+	c->cells_done =
+	        cells < 0 && (uint64_t)-cells > c->cells_done ? 0 : c->cells_done + (uint64_t)cells;
 	total = c->cells_total;
 	done = c->cells_done < total ? c->cells_done : total;
 	pthread_mutex_unlock(&c->mutex);

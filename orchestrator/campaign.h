@@ -1,4 +1,5 @@
-/* campaign.h: results/<campaign> on the controller: found or made, its plan sealed, its lock held; and what the hosts' threads share. */
+/* campaign.h: results/<campaign> on the controller: found or made, its plan sealed, its lock held;
+ * and what the hosts' threads share. */
 #ifndef FM_CAMPAIGN_H
 #define FM_CAMPAIGN_H
 
@@ -16,9 +17,9 @@ struct fm_machine { /* who has been seen in this run */
 
 struct fm_campaign {
 	char name[FM_NAME_MAX + 1];
-	char *path;      /* results/<name> */
-	int dirfd;       /* of it */
-	int incoming;    /* of incoming/ */
+	char *path;   /* results/<name> */
+	int dirfd;    /* of it */
+	int incoming; /* of incoming/ */
 	struct fm_home *home;
 	const struct fm_options *options;
 	const struct fm_inventory *inventory;
@@ -36,19 +37,26 @@ struct fm_campaign {
 	size_t accepted, rejected;        /* bundles of this run */
 };
 
-/* Name of the campaign: --campaign or operand, else <inventory's stem>-<profile>. out has 65 bytes. */
-FM_CHECK int fm_campaign_base(const struct fm_options *o, const struct fm_inventory *inv, char *out);
+/* Name of the campaign: --campaign or operand, else <inventory's stem>-<profile>. out has 65 bytes.
+ */
+FM_CHECK int fm_campaign_base(
+        const struct fm_options *o, const struct fm_inventory *inv, char *out);
 
-/* Which folder `run` goes on with: base, base.2, ... : the last one there, or the next number if that is finished. *exists tells
- * whether it has a sealed plan already. */
-FM_CHECK int fm_campaign_pick(const char *results, const char *base, char name[FM_NAME_MAX + 1], bool *exists);
+/* Which folder `run` goes on with: base, base.2, ... : the last one there, or the next number if
+ * that is finished. *exists tells whether it has a sealed plan already. */
+FM_CHECK int fm_campaign_pick(
+        const char *results, const char *base, char name[FM_NAME_MAX + 1], bool *exists);
 
-/* Opens (makes) the campaign for running: folder, lock, plan made and sealed or compared with the sources of now, journal begun. Every system
- * of a new plan must be enrolled: FM_ERR_UNENROLLED names those that are not, with the command. home must have its key. */
-FM_CHECK int fm_campaign_open(struct fm_campaign *c, const struct fm_options *o, struct fm_inventory *inv, struct fm_home *home);
+/* Opens (makes) the campaign for running: folder, lock, plan made and sealed or compared with the
+ * sources of now, journal begun. Every system of a new plan must be enrolled: FM_ERR_UNENROLLED
+ * names those that are not, with the command. home must have its key. */
+FM_CHECK int fm_campaign_open(struct fm_campaign *c, const struct fm_options *o,
+        struct fm_inventory *inv, struct fm_home *home);
 
-/* Only looks (status, cancel, redo with lock = true): plan and journal of the last campaign of that name. */
-FM_CHECK int fm_campaign_look(struct fm_campaign *c, const struct fm_options *o, const struct fm_inventory *inv, struct fm_home *home, bool lock);
+/* Only looks (status, cancel, redo with lock = true): plan and journal of the last campaign of that
+ * name. */
+FM_CHECK int fm_campaign_look(struct fm_campaign *c, const struct fm_options *o,
+        const struct fm_inventory *inv, struct fm_home *home, bool lock);
 void fm_campaign_close(struct fm_campaign *c);
 
 /* Raises the count of finished cells and shows it. */

@@ -22,7 +22,8 @@ int fm_campaign_base(const struct fm_options *o, const struct fm_inventory *inv,
 	else
 		return fm_fail(FM_ERR_USAGE, "no campaign named and no inventory to name it after");
 	if (n > FM_NAME_MAX - 5)
-		return fm_fail(FM_ERR_NAME, "campaign '%s': at most %d characters", out, FM_NAME_MAX - 5);
+		return fm_fail(
+		        FM_ERR_NAME, "campaign '%s': at most %d characters", out, FM_NAME_MAX - 5);
 	return fm_name_check("campaign", out);
 }
 
@@ -43,10 +44,10 @@ static int only_ours(int dirfd, const char *name)
 		return fm_fail_errno("results/%s", name);
 	while (rc == FM_OK && (e = readdir(dir)) != NULL) {
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-			strcmp(e->d_name, "incoming") != 0)
+		        strcmp(e->d_name, "incoming") != 0)
 			rc = fm_fail(FM_ERR_CONFIG,
-				"results/%s holds %s and is no campaign; name another one", name,
-				e->d_name);
+			        "results/%s holds %s and is no campaign; name another one", name,
+			        e->d_name);
 	}
 	closedir(dir);
 	return rc;
@@ -77,7 +78,7 @@ static int is_finished(int dirfd, bool *finished)
 			struct fm_job job;
 
 			rc = fm_journal_accepted_job(journal, plan.systems[i].name,
-				plan.candidates.list[k].id, &job, finished);
+			        plan.candidates.list[k].id, &job, finished);
 		}
 	}
 	if (journal != NULL)
@@ -91,7 +92,7 @@ static int is_finished(int dirfd, bool *finished)
 }
 
 int fm_campaign_pick(
-	const char *results, const char *base, char name[FM_NAME_MAX + 1], bool *exists)
+        const char *results, const char *base, char name[FM_NAME_MAX + 1], bool *exists)
 {
 	int top = -1, rc = fm_fs_mkdirs(AT_FDCWD, results, 0755, &top);
 	int last = 0;

@@ -1,4 +1,5 @@
-/* cmd_cancel.c: `fleetmark cancel [NAME]`: ends a campaign's work on every host; what was measured stays there. */
+/* cmd_cancel.c: `fleetmark cancel [NAME]`: ends a campaign's work on every host; what was measured
+ * stays there. */
 #include "orchestrator/campaign.h"
 #include "orchestrator/command.h"
 #include "orchestrator/out.h"
@@ -22,8 +23,7 @@ static void cancel(void *arg, int wake)
 	struct call *x = arg;
 	struct fm_session *s = NULL;
 
-	x->rc = fm_session_open(
-		&s, x->system, x->campaign->home, &x->campaign->agent, wake, -1);
+	x->rc = fm_session_open(&s, x->system, x->campaign->home, &x->campaign->agent, wake, -1);
 	if (x->rc == FM_OK)
 		x->rc = fm_session_cancel(s, x->campaign->name, x->state, CANCEL_WAIT_S);
 	if (x->rc != FM_OK)
@@ -59,7 +59,7 @@ static int cancel_all(const struct fm_campaign *c, const struct fm_inventory *in
 		}
 		(void)fm_fail(calls[i].rc, "%s", calls[i].error);
 		fm_out_error(calls[i].rc, calls[i].system->name, "cancel",
-			"its job ends by itself with its lease");
+		        "its job ends by itself with its lease");
 		*status = 1;
 	}
 	free(calls);

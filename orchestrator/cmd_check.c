@@ -1,4 +1,5 @@
-/* cmd_check.c: `fleetmark check`: reaches every system in parallel and says whether it can measure, and what could disturb it. */
+/* cmd_check.c: `fleetmark check`: reaches every system in parallel and says whether it can measure,
+ * and what could disturb it. */
 #include "orchestrator/command.h"
 #include "orchestrator/host.h"
 #include "orchestrator/out.h"
@@ -24,19 +25,25 @@ struct visit {
 };
 
 static void note(struct visit *v, const char *what, const char *severity, const char *state,
-	const char *text)
+        const char *text)
 {
 	char line[900];
 
-	fm_out_event(&(struct fm_event){.event = "host_check", .system = v->system->name,
-		.stage = what, .klass = severity, .reason = state, .text = text, .quiet = true});
+	fm_out_event(&(struct fm_event){.event = "host_check",
+	        .system = v->system->name,
+	        .stage = what,
+	        .klass = severity,
+	        .reason = state,
+	        .text = text,
+	        .quiet = true});
 	if (strcmp(state, "ok") == 0)
 		return;
 	v->marked = true;
 	snprintf(line, sizeof line, "  %s %s: %s (%s)\n",
-		strcmp(severity, "refuse") == 0 ? "UNFIT " : strcmp(severity, "mark") == 0 ? "mark  "
-											  : "note  ",
-		what, text, state);
+	        strcmp(severity, "refuse") == 0 ? "UNFIT "
+	        : strcmp(severity, "mark") == 0 ? "mark  "
+	                                        : "note  ",
+	        what, text, state);
 	(void)!fm_buf_puts(&v->text, line);
 }
 
@@ -47,7 +54,7 @@ static void percent_decode(char *text)
 
 	for (char *from = text; *from != '\0'; from++) {
 		if (from[0] == '%' && sscanf(from + 1, "%2X", &value) == 1 && from[1] != '\0' &&
-			from[2] != '\0') {
+		        from[2] != '\0') {
 			*to++ = (char)value;
 			from += 2;
 		} else {
@@ -93,8 +100,10 @@ static int ask(struct visit *v, struct fm_session *s)
 		rc = fm_text_take(&reply, "counter", &value);
 	if (rc == FM_OK) {
 		(void)!fm_buf_printf(&v->text, "  counter: %s\n", value);
-		fm_out_event(&(struct fm_event){.event = "counter", .system = v->system->name,
-			.text = value, .quiet = true});
+		fm_out_event(&(struct fm_event){.event = "counter",
+		        .system = v->system->name,
+		        .text = value,
+		        .quiet = true});
 		while (fm_text_maybe(&reply, "rejected", &value))
 			(void)!fm_buf_printf(&v->text, "    not %s\n", value);
 		while (fm_text_maybe(&reply, "host_check", &value))
@@ -111,9 +120,10 @@ static void describe(struct visit *v, struct fm_session *s)
 	const struct fm_facts *f = fm_session_facts(s);
 
 	(void)!fm_buf_printf(&v->text, "  %s\n", fm_session_describe(s));
-	(void)!fm_buf_printf(&v->text, "  %s, Linux %s, %s, %lld CPUs, %lld MiB, %lld MiB free, %s\n",
-		f->os, f->kernel, f->cpu_model, (long long)f->logical_cpus,
-		(long long)f->memory_kib / 1024, (long long)f->free_kib / 1024, f->compiler);
+	(void)!fm_buf_printf(&v->text,
+	        "  %s, Linux %s, %s, %lld CPUs, %lld MiB, %lld MiB free, %s\n", f->os, f->kernel,
+	        f->cpu_model, (long long)f->logical_cpus, (long long)f->memory_kib / 1024,
+	        (long long)f->free_kib / 1024, f->compiler);
 	if (f->emulator[0] != '\0')
 		note(v, "emulator", "mark", "bad", f->emulator);
 	if (f->holder[0] != '\0')
@@ -129,11 +139,12 @@ static int check_fit(struct visit *v, struct fm_session *s)
 	snprintf(v->machine, sizeof v->machine, "%s", f->machine);
 	snprintf(v->boot, sizeof v->boot, "%s", f->boot);
 	if (strcmp(f->arch, v->system->arch) != 0)
-		return fm_fail(FM_ERR_ARCH, "the inventory says arch = %s, the host runs %s programs",
-			v->system->arch, f->arch);
+		return fm_fail(FM_ERR_ARCH,
+		        "the inventory says arch = %s, the host runs %s programs", v->system->arch,
+		        f->arch);
 	if (f->missing_count > 0)
-		return fm_fail(FM_ERR_MISSING, "the host lacks %s; deploy/setup-host.sh installs it",
-			f->missing[0]);
+		return fm_fail(FM_ERR_MISSING,
+		        "the host lacks %s; deploy/setup-host.sh installs it", f->missing[0]);
 	return FM_OK;
 }
 
@@ -167,8 +178,8 @@ static void find_twins(struct visit *v, size_t count)
 				continue;
 			v[i].rc = FM_ERR_SAME_MACHINE;
 			snprintf(v[i].error, sizeof v[i].error,
-				"%s and %s are one machine (same boot-id)", v[i].system->name,
-				v[k].system->name);
+			        "%s and %s are one machine (same boot-id)", v[i].system->name,
+			        v[k].system->name);
 			break;
 		}
 	}
@@ -179,14 +190,18 @@ static void print(const struct visit *v, bool json)
 	char *save = NULL;
 
 	if (!json) {
-		fm_result("%s: %s", v->system->name, v->rc == FM_OK ? "can measure" : "CANNOT MEASURE");
+		fm_result("%s: %s", v->system->name,
+		        v->rc == FM_OK ? "can measure" : "CANNOT MEASURE");
 		for (char *line = v->text.len > 0 ? strtok_r(v->text.data, "\n", &save) : NULL;
-			line != NULL; line = strtok_r(NULL, "\n", &save))
+		        line != NULL; line = strtok_r(NULL, "\n", &save))
 			fm_result("%s", line);
 	}
-	fm_out_event(&(struct fm_event){.event = "check", .system = v->system->name, .quiet = true,
-		.klass = fm_error_class(v->rc), .reason = fm_error_reason(v->rc),
-		.text = v->rc == FM_OK ? "can measure" : v->error});
+	fm_out_event(&(struct fm_event){.event = "check",
+	        .system = v->system->name,
+	        .quiet = true,
+	        .klass = fm_error_class(v->rc),
+	        .reason = fm_error_reason(v->rc),
+	        .text = v->rc == FM_OK ? "can measure" : v->error});
 	if (v->rc != FM_OK) {
 		(void)fm_fail(v->rc, "%s", v->error);
 		fm_out_error(v->rc, v->system->name, "check", NULL);
@@ -207,7 +222,7 @@ static int outcome(const struct visit *v, size_t count, bool strict)
 }
 
 static int visit_all(const struct fm_options *o, const struct fm_inventory *inv,
-	struct fm_home *home, const struct fm_agent_source *agent, int *status)
+        struct fm_home *home, const struct fm_agent_source *agent, int *status)
 {
 	struct visit *visits = fm_alloc_array(inv->count + 1, sizeof *visits);
 	void **items = fm_alloc_array(inv->count + 1, sizeof *items);
@@ -217,8 +232,11 @@ static int visit_all(const struct fm_options *o, const struct fm_inventory *inv,
 	for (size_t i = 0; rc == FM_OK && i < inv->count; i++) {
 		if (!inv->systems[i].selected)
 			continue;
-		visits[count] = (struct visit){.system = &inv->systems[i], .home = home, .agent = agent,
-			.text = FM_BUF_INIT(REPORT_MAX), .rc = FM_ERR_INTERRUPTED};
+		visits[count] = (struct visit){.system = &inv->systems[i],
+		        .home = home,
+		        .agent = agent,
+		        .text = FM_BUF_INIT(REPORT_MAX),
+		        .rc = FM_ERR_INTERRUPTED};
 		items[count] = &visits[count];
 		count++;
 	}

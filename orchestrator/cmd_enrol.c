@@ -1,4 +1,5 @@
-/* cmd_enrol.c: `fleetmark enrol SYSTEM...`: host key and signing key of hosts become trusted, with the operator's word. */
+/* cmd_enrol.c: `fleetmark enrol SYSTEM...`: host key and signing key of hosts become trusted, with
+ * the operator's word. */
 #include "orchestrator/command.h"
 #include "orchestrator/enrol.h"
 #include "orchestrator/out.h"
@@ -12,16 +13,16 @@ static int learn(const struct fm_options *o, const struct fm_system *sys, struct
 {
 	char offered[64], next[300];
 	bool added = false;
-	int rc = fm_ssh_learn(
-		sys, home, o->fingerprint, fm_now_ns() + LEARN_WAIT, offered, &added);
+	int rc = fm_ssh_learn(sys, home, o->fingerprint, fm_now_ns() + LEARN_WAIT, offered, &added);
 
 	if (rc == FM_OK && added)
 		fm_say("%s: host key %s is now in %s/known_hosts", sys->name, offered, home->path);
 	if (rc == FM_ERR_HOSTKEY_UNKNOWN && offered[0] != '\0') {
 		snprintf(next, sizeof next,
-			"compare it on the host (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then: "
-			"fleetmark enrol --fingerprint %s %s",
-			offered, sys->name);
+		        "compare it on the host (ssh-keygen -lf "
+		        "/etc/ssh/ssh_host_ed25519_key.pub), then: "
+		        "fleetmark enrol --fingerprint %s %s",
+		        offered, sys->name);
 		fm_out_error(rc, sys->name, "host key", next);
 		return FM_REPORTED;
 	}
@@ -29,7 +30,7 @@ static int learn(const struct fm_options *o, const struct fm_system *sys, struct
 }
 
 static int enrol_one(const struct fm_options *o, const struct fm_system *sys, struct fm_home *home,
-	const struct fm_agent_source *agent)
+        const struct fm_agent_source *agent)
 {
 	struct fm_session *s = NULL;
 	bool local = sys->transport == FM_TRANSPORT_LOCAL, changed = false;
@@ -39,13 +40,14 @@ static int enrol_one(const struct fm_options *o, const struct fm_system *sys, st
 		rc = fm_session_open(&s, sys, home, agent, -1, -1);
 	if (rc == FM_OK && strcmp(fm_session_facts(s)->arch, sys->arch) != 0)
 		rc = fm_fail(FM_ERR_ARCH, "the inventory says arch = %s, the host runs %s programs",
-			sys->arch, fm_session_facts(s)->arch);
+		        sys->arch, fm_session_facts(s)->arch);
 	if (rc == FM_OK)
 		rc = fm_enrol(home, s, sys->name, o->yes || local, &changed);
 	if (rc == FM_OK && !changed)
 		fm_say("%s: enrolled already, nothing to do", sys->name);
 	if (rc == FM_OK)
-		fm_out_event(&(struct fm_event){.event = "enrolled", .system = sys->name, .quiet = true});
+		fm_out_event(&(struct fm_event){
+		        .event = "enrolled", .system = sys->name, .quiet = true});
 	fm_session_close(s);
 	return rc;
 }
@@ -97,8 +99,10 @@ int fm_cmd_enrol(const struct fm_options *o, int *status)
 		rc = fm_agent_source(o->root, &agent);
 	*status = 0;
 	for (size_t i = 0; rc == FM_OK && i < inv.count; i++) {
-		int one = inv.systems[i].selected ? enrol_one(o, &inv.systems[i], &home, &agent) : FM_OK;
-		int exit_code = one == FM_REPORTED || one == FM_ERR_USAGE ? 2 : fm_error_status(one);
+		int one = inv.systems[i].selected ? enrol_one(o, &inv.systems[i], &home, &agent)
+		                                  : FM_OK;
+		int exit_code =
+		        one == FM_REPORTED || one == FM_ERR_USAGE ? 2 : fm_error_status(one);
 
 		if (one != FM_OK && one != FM_REPORTED)
 			fm_out_error(one, inv.systems[i].name, "enrol", NULL);

@@ -1,4 +1,5 @@
-/* cmd_redo.c: `fleetmark redo STAGE [NAME]`: has a stage of a campaign done again: on the hosts by the next run, or here at once. */
+/* cmd_redo.c: `fleetmark redo STAGE [NAME]`: has a stage of a campaign done again: on the hosts by
+ * the next run, or here at once. */
 #include "orchestrator/campaign.h"
 #include "orchestrator/command.h"
 #include "orchestrator/out.h"
@@ -48,15 +49,16 @@ static int set_aside(struct fm_campaign *c, const struct fm_job *job)
 		close(fd);
 	snprintf(from, sizeof from, "bundles/%s/%s", job->system, job->candidate);
 	snprintf(to, sizeof to, "incoming/superseded/%s-%s.%d", job->system, job->candidate,
-		job->attempt);
+	        job->attempt);
 	if (rc != FM_OK || faccessat(c->dirfd, from, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
 		return rc;
 	return fm_fs_rename(c->dirfd, from, to);
 }
 
-/* Rejected ones have no open nonce and are not asked for again by themselves: they get a new one now. */
-static int again(struct fm_campaign *c, const char *stage, const char *system, const char *candidate,
-	size_t *count)
+/* Rejected ones have no open nonce and are not asked for again by themselves: they get a new one
+ * now. */
+static int again(struct fm_campaign *c, const char *stage, const char *system,
+        const char *candidate, size_t *count)
 {
 	struct fm_job job, issued;
 	bool accepted = false, open = false;
@@ -90,7 +92,7 @@ static int redo_on_hosts(struct fm_campaign *c, const struct fm_options *o, cons
 		for (size_t k = 0; rc == FM_OK && k < c->plan.candidates.count; k++) {
 			if (chosen(o->candidates, c->plan.candidates.list[k].id))
 				rc = again(c, stage, c->plan.systems[s].name,
-					c->plan.candidates.list[k].id, &count);
+				        c->plan.candidates.list[k].id, &count);
 		}
 	}
 	if (rc == FM_OK && count == 0)
@@ -113,11 +115,13 @@ int fm_cmd_redo(const struct fm_options *o, int *status)
 	*status = 0;
 	if (!is_one_of(stage, on_hosts) && !is_one_of(stage, here))
 		return fm_fail(FM_ERR_USAGE,
-			"redo: read '%.40s', allowed are push, build, kat, measure, collect, verify, "
-			"merge, report",
-			stage);
+		        "redo: read '%.40s', allowed are push, build, kat, measure, collect, "
+		        "verify, "
+		        "merge, report",
+		        stage);
 	if (o->name == NULL && o->inventory == NULL)
-		return fm_fail(FM_ERR_USAGE, "redo %s of which campaign? name it, or give -i FILE", stage);
+		return fm_fail(
+		        FM_ERR_USAGE, "redo %s of which campaign? name it, or give -i FILE", stage);
 	if (o->inventory != NULL && (o->name == NULL || access(o->inventory, F_OK) == 0))
 		rc = fm_inventory_load(o->inventory, &inv);
 	if (rc == FM_OK)
@@ -127,8 +131,10 @@ int fm_cmd_redo(const struct fm_options *o, int *status)
 	if (rc == FM_OK)
 		rc = fm_campaign_look(&c, o, &inv, &home, true);
 	if (rc == FM_OK) {
-		rc = is_one_of(stage, here) ? fm_run_finish(&c, status)
-					    : redo_on_hosts(&c, o, strcmp(stage, "collect") == 0 ? "measure" : stage);
+		rc = is_one_of(stage, here)
+		             ? fm_run_finish(&c, status)
+		             : redo_on_hosts(
+		                       &c, o, strcmp(stage, "collect") == 0 ? "measure" : stage);
 		fm_campaign_close(&c);
 	}
 	fm_home_close(&home);

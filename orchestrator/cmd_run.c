@@ -16,8 +16,8 @@ int fm_cmd_run(const struct fm_options *o, int *status)
 		return fm_cmd_plan(o, status);
 	if (o->inventory == NULL)
 		return fm_fail(FM_ERR_USAGE,
-			"no inventory: give -i FILE or write ./fleetmark.ini; to measure only this "
-			"machine: fleetmark try");
+		        "no inventory: give -i FILE or write ./fleetmark.ini; to measure only this "
+		        "machine: fleetmark try");
 	rc = fm_inventory_load(o->inventory, &inv);
 	if (rc == FM_OK)
 		rc = fm_home_open(&home);

@@ -1,4 +1,5 @@
-/* cmd_status.c: `fleetmark status [NAME]`: what a campaign has done, from its journal; contacts nobody. */
+/* cmd_status.c: `fleetmark status [NAME]`: what a campaign has done, from its journal; contacts
+ * nobody. */
 #include "orchestrator/campaign.h"
 #include "orchestrator/command.h"
 #include "orchestrator/out.h"
@@ -7,8 +8,11 @@
 #include <string.h>
 
 static const char *const state_name[] = {[FM_JOB_ISSUED] = "dispatched",
-	[FM_JOB_RECEIVED] = "received", [FM_JOB_ACCEPTED] = "accepted", [FM_JOB_REJECTED] = "rejected",
-	[FM_JOB_ENDED] = "failed", [FM_JOB_SUPERSEDED] = "to be done again"};
+        [FM_JOB_RECEIVED] = "received",
+        [FM_JOB_ACCEPTED] = "accepted",
+        [FM_JOB_REJECTED] = "rejected",
+        [FM_JOB_ENDED] = "failed",
+        [FM_JOB_SUPERSEDED] = "to be done again"};
 
 struct row {
 	const char *state, *klass, *reason, *text;
@@ -16,7 +20,8 @@ struct row {
 };
 
 /* The last dispatch of a system and candidate. */
-static struct row last_of(const struct fm_job *jobs, size_t count, const char *system, const char *candidate)
+static struct row last_of(
+        const struct fm_job *jobs, size_t count, const char *system, const char *candidate)
 {
 	struct row r = {"not dispatched yet", "", "", "", 0};
 
@@ -24,21 +29,27 @@ static struct row last_of(const struct fm_job *jobs, size_t count, const char *s
 		const struct fm_job *j = &jobs[i];
 
 		if (strcmp(j->system, system) == 0 && strcmp(j->candidate, candidate) == 0)
-			r = (struct row){state_name[j->state], j->klass, j->reason, j->text, j->attempt};
+			r = (struct row){
+			        state_name[j->state], j->klass, j->reason, j->text, j->attempt};
 	}
 	return r;
 }
 
-static void show(const struct fm_options *o, const char *system, const char *candidate,
-	const struct row *r)
+static void show(
+        const struct fm_options *o, const char *system, const char *candidate, const struct row *r)
 {
-	fm_out_event(&(struct fm_event){.event = "status", .system = system, .candidate = candidate,
-		.stage = r->state, .klass = r->klass, .reason = r->reason, .text = r->text,
-		.quiet = true});
+	fm_out_event(&(struct fm_event){.event = "status",
+	        .system = system,
+	        .candidate = candidate,
+	        .stage = r->state,
+	        .klass = r->klass,
+	        .reason = r->reason,
+	        .text = r->text,
+	        .quiet = true});
 	if (o->json)
 		return;
 	fm_result("  %-10s %-24s %s%s%s%s%s", system, candidate, r->state,
-		r->klass[0] != '\0' ? "  " : "", r->klass, r->text[0] != '\0' ? ": " : "", r->text);
+	        r->klass[0] != '\0' ? "  " : "", r->klass, r->text[0] != '\0' ? ": " : "", r->text);
 }
 
 static int show_all(struct fm_campaign *c, const struct fm_options *o)
@@ -51,13 +62,13 @@ static int show_all(struct fm_campaign *c, const struct fm_options *o)
 	if (rc != FM_OK)
 		return rc;
 	fm_result("%s (%s), profile %s, planned %s", c->name, c->path, c->plan.profile,
-		c->plan.issued_at);
+	        c->plan.issued_at);
 	for (size_t s = 0; s < c->plan.system_count; s++) {
 		char klass[24], reason[24], text[256];
 
 		for (size_t k = 0; k < c->plan.candidates.count; k++) {
 			struct row r = last_of(jobs, count, c->plan.systems[s].name,
-				c->plan.candidates.list[k].id);
+			        c->plan.candidates.list[k].id);
 
 			show(o, c->plan.systems[s].name, c->plan.candidates.list[k].id, &r);
 			accepted += strcmp(r.state, state_name[FM_JOB_ACCEPTED]) == 0;
@@ -65,12 +76,12 @@ static int show_all(struct fm_campaign *c, const struct fm_options *o)
 		}
 		fm_journal_host_state(c->journal, c->plan.systems[s].name, klass, reason, text);
 		if (klass[0] != '\0')
-			fm_result("  %-10s last seen: %s/%s: %s", c->plan.systems[s].name, klass, reason,
-				text);
+			fm_result("  %-10s last seen: %s/%s: %s", c->plan.systems[s].name, klass,
+			        reason, text);
 	}
 	fm_result("%zu of %zu bundles accepted%s%s", accepted, all,
-		fm_journal_is_sealed(c->journal, sha256) ? ", sealed as tree " : ", not sealed yet",
-		fm_journal_is_sealed(c->journal, sha256) ? sha256 : "");
+	        fm_journal_is_sealed(c->journal, sha256) ? ", sealed as tree " : ", not sealed yet",
+	        fm_journal_is_sealed(c->journal, sha256) ? sha256 : "");
 	free(jobs);
 	return FM_OK;
 }

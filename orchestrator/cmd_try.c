@@ -1,4 +1,5 @@
-/* cmd_try.c: `fleetmark try [USER@HOST[:PORT]]`: first contact: one machine, the smoke profile, keys and enrolment on the way. */
+/* cmd_try.c: `fleetmark try [USER@HOST[:PORT]]`: first contact: one machine, the smoke profile,
+ * keys and enrolment on the way. */
 #include "orchestrator/command.h"
 #include "orchestrator/enrol.h"
 #include "orchestrator/out.h"
@@ -27,7 +28,8 @@ struct target {
 	int port;
 };
 
-/* [USER@]HOST[:PORT], HOST also [ADDRESS]. What may stand in them is checked where the inventory's keys are. */
+/* [USER@]HOST[:PORT], HOST also [ADDRESS]. What may stand in them is checked where the inventory's
+ * keys are. */
 static int parse_target(const char *text, struct target *t)
 {
 	const char *at = strrchr(text, '@'), *host = at != NULL ? at + 1 : text;
@@ -65,16 +67,16 @@ static int learn(const struct fm_options *o, const struct fm_system *sys, struct
 {
 	char offered[64], next[400];
 	bool added = false;
-	int rc = fm_ssh_learn(
-		sys, home, o->fingerprint, fm_now_ns() + LEARN_WAIT, offered, &added);
+	int rc = fm_ssh_learn(sys, home, o->fingerprint, fm_now_ns() + LEARN_WAIT, offered, &added);
 
 	if (rc == FM_OK && added)
 		fm_say("host key %s is now in %s/known_hosts", offered, home->path);
 	if (rc == FM_ERR_HOSTKEY_UNKNOWN && offered[0] != '\0') {
 		snprintf(next, sizeof next,
-			"compare it on the host (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub), then: "
-			"fleetmark try --fingerprint %s %s",
-			offered, o->argv[0]);
+		        "compare it on the host (ssh-keygen -lf "
+		        "/etc/ssh/ssh_host_ed25519_key.pub), then: "
+		        "fleetmark try --fingerprint %s %s",
+		        offered, o->argv[0]);
 		fm_out_error(rc, NULL, "host key", next);
 		return FM_REPORTED;
 	}
@@ -139,15 +141,16 @@ int fm_cmd_try(const struct fm_options *given, int *status)
 	int rc = FM_OK;
 
 	if (o.argc > 1)
-		return fm_fail(FM_ERR_USAGE, "try takes one USER@HOST, or nothing for this machine");
+		return fm_fail(
+		        FM_ERR_USAGE, "try takes one USER@HOST, or nothing for this machine");
 	if (local && own_arch()[0] == '\0')
 		return fm_fail(FM_ERR_ARCH, "this machine's architecture is not known here");
 	if (!local)
 		rc = parse_target(o.argv[0], &t);
 	if (rc == FM_OK)
 		rc = fm_inventory_single(strcmp(own_arch(), "aarch64") == 0 ? "arm_1" : "x86_1",
-			own_arch(), local ? FM_TRANSPORT_LOCAL : FM_TRANSPORT_SSH,
-			t.user[0] != '\0' ? t.user : NULL, local ? NULL : t.host, t.port, &inv);
+		        own_arch(), local ? FM_TRANSPORT_LOCAL : FM_TRANSPORT_SSH,
+		        t.user[0] != '\0' ? t.user : NULL, local ? NULL : t.host, t.port, &inv);
 	if (rc == FM_OK)
 		rc = fm_home_open(&home);
 	if (rc == FM_OK)

@@ -61,11 +61,11 @@ static int try_address(const struct addrinfo *a, int wake, uint64_t deadline, in
 	return FM_OK;
 }
 
-int fm_connect(const char *host, int port, int family, int wake, uint64_t deadline, int *fd,
-	char peer[64])
+int fm_connect(
+        const char *host, int port, int family, int wake, uint64_t deadline, int *fd, char peer[64])
 {
-	struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICSERV};
+	struct addrinfo hints = {
+	        .ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
 	struct addrinfo *list = NULL;
 	char service[8];
 	int rc;
@@ -75,7 +75,7 @@ int fm_connect(const char *host, int port, int family, int wake, uint64_t deadli
 	rc = getaddrinfo(host, service, &hints, &list);
 	if (rc != 0)
 		return fm_fail(FM_ERR_RESOLVE, "%s: %s", host,
-			rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
+		        rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
 	rc = fm_fail(FM_ERR_RESOLVE, "%s has no address", host);
 	for (const struct addrinfo *a = list; a != NULL; a = a->ai_next) {
 		uint64_t now = fm_now_ns();
@@ -86,8 +86,8 @@ int fm_connect(const char *host, int port, int family, int wake, uint64_t deadli
 		}
 		if (getnameinfo(a->ai_addr, a->ai_addrlen, peer, 64, NULL, 0, NI_NUMERICHOST) != 0)
 			peer[0] = '\0';
-		rc = try_address(a, wake,
-			deadline - now > ADDRESS_WAIT ? now + ADDRESS_WAIT : deadline, fd);
+		rc = try_address(
+		        a, wake, deadline - now > ADDRESS_WAIT ? now + ADDRESS_WAIT : deadline, fd);
 		if (rc == FM_OK || rc == FM_ERR_INTERRUPTED)
 			break;
 	}
@@ -108,7 +108,8 @@ static void split_hop(const char *text, struct hop *h)
 	const char *bracket = strrchr(text, ']');
 
 	memset(h, 0, sizeof *h);
-	if (colon != NULL && (bracket == NULL || colon > bracket) && (bracket != NULL || strchr(text, ':') == colon)) {
+	if (colon != NULL && (bracket == NULL || colon > bracket) &&
+	        (bracket != NULL || strchr(text, ':') == colon)) {
 		snprintf(h->port, sizeof h->port, "%.6s", colon + 1);
 		snprintf(h->host, sizeof h->host, "%.*s", (int)(colon - text), text);
 	} else {
@@ -148,8 +149,7 @@ static int start_child(char *const argv[], int *fd, pid_t *child)
 }
 
 /* The last hop carries the stream; those before it go into -J. */
-static int start_jump(
-	const struct fm_ssh_target *t, const char *known_hosts, int *fd, pid_t *child)
+static int start_jump(const struct fm_ssh_target *t, const char *known_hosts, int *fd, pid_t *child)
 {
 	char *hops = fm_strdup(t->jump), *last, *files = NULL, *to = NULL;
 	char *argv[24];
@@ -163,14 +163,16 @@ static int start_jump(
 		*last++ = '\0';
 	split_hop(last != NULL ? last : hops, &hop);
 	if (hop.host[0] == '-' || hop.host[0] == '\0' || hops[0] == '-') {
-		rc = fm_fail(FM_ERR_CONFIG, "jump = %s: [user@]host[:port], comma separated", t->jump);
+		rc = fm_fail(
+		        FM_ERR_CONFIG, "jump = %s: [user@]host[:port], comma separated", t->jump);
 		goto out;
 	}
 	files = fm_sprintf("UserKnownHostsFile=\"%s\"%s%s%s", known_hosts,
-		t->known_hosts_count > 0 ? " \"" : "",
-		t->known_hosts_count > 0 ? t->known_hosts[0] : "",
-		t->known_hosts_count > 0 ? "\"" : "");
-	to = fm_sprintf(strchr(t->hostname, ':') != NULL ? "[%s]:%d" : "%s:%d", t->hostname, t->port);
+	        t->known_hosts_count > 0 ? " \"" : "",
+	        t->known_hosts_count > 0 ? t->known_hosts[0] : "",
+	        t->known_hosts_count > 0 ? "\"" : "");
+	to = fm_sprintf(
+	        strchr(t->hostname, ':') != NULL ? "[%s]:%d" : "%s:%d", t->hostname, t->port);
 	if (files == NULL || to == NULL)
 		goto out;
 	argv[n++] = (char[]){"ssh"};
@@ -200,8 +202,7 @@ out:
 	return rc;
 }
 
-int fm_connect_proxy(
-	const struct fm_ssh_target *t, const char *known_hosts, int *fd, pid_t *child)
+int fm_connect_proxy(const struct fm_ssh_target *t, const char *known_hosts, int *fd, pid_t *child)
 {
 	char *command, *argv[4] = {(char[]){"/bin/sh"}, (char[]){"-c"}};
 	int rc;

@@ -26,8 +26,7 @@ static int read_trust(const struct fm_home *home, struct fm_trust *out)
 	return rc;
 }
 
-int fm_enrol_known(
-	const struct fm_home *home, const char *name, bool *known, struct fm_public *key)
+int fm_enrol_known(const struct fm_home *home, const char *name, bool *known, struct fm_public *key)
 {
 	struct fm_trust trust;
 	char now[21];
@@ -70,7 +69,7 @@ static int into_buffer(void *arg, const void *bytes, size_t len)
 
 /* The host's statement and signature behind each other in data. */
 static int ask_host(struct fm_session *s, const struct fm_home *home, const char *name,
-	const char *challenge, struct fm_buf *data, uint64_t *statement_len)
+        const char *challenge, struct fm_buf *data, uint64_t *statement_len)
 {
 	struct fm_buf call = FM_BUF_INIT(CALL_MAX);
 	struct fm_text reply = {0};
@@ -95,7 +94,7 @@ static int ask_host(struct fm_session *s, const struct fm_home *home, const char
 		rc = fm_text_take_u64(&reply, "signature_bytes", FM_SSHSIG_MAX, &signature_len);
 	if (rc == FM_OK)
 		rc = fm_session_data(
-			s, *statement_len + signature_len, into_buffer, data, ENROL_WAIT_S);
+		        s, *statement_len + signature_len, into_buffer, data, ENROL_WAIT_S);
 	if (rc == FM_OK && data->len != *statement_len + signature_len)
 		rc = fm_fail(FM_ERR_FRAME, "enrolment: fewer bytes than announced");
 	fm_text_free(&reply);
@@ -112,11 +111,11 @@ static int confirm(const char *name, const struct fm_public *key, bool yes)
 		return FM_OK;
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return fm_fail(FM_ERR_USAGE,
-			"%s offers the key %s; compare it with key.pub in its work folder, then: "
-			"fleetmark enrol --yes %s",
-			name, print, name);
-	fm_say("%s offers the key %s (key.pub in its work folder). Trust what it signs? [y/N]", name,
-		print);
+		        "%s offers the key %s; compare it with key.pub in its work folder, then: "
+		        "fleetmark enrol --yes %s",
+		        name, print, name);
+	fm_say("%s offers the key %s (key.pub in its work folder). Trust what it signs? [y/N]",
+	        name, print);
 	if (fgets(answer, sizeof answer, stdin) == NULL || (answer[0] != 'y' && answer[0] != 'Y'))
 		return fm_fail(FM_ERR_USAGE, "%s: not enrolled, as you said", name);
 	return FM_OK;
@@ -156,20 +155,20 @@ int fm_enrol(struct fm_home *home, struct fm_session *s, const char *name, bool 
 	fm_random_hex(32, challenge);
 	rc = ask_host(s, home, name, challenge, &data, &n);
 	if (rc == FM_OK)
-		rc = fm_trust_check_statement(name, challenge, fm_identity_public(home->id), data.data,
-			(size_t)n, data.data + n, data.len - (size_t)n, &key);
+		rc = fm_trust_check_statement(name, challenge, fm_identity_public(home->id),
+		        data.data, (size_t)n, data.data + n, data.len - (size_t)n, &key);
 	if (rc == FM_OK) {
 		fm_public_line(&key, line);
 		rc = fm_enrol_name_of(home, line, other);
 	}
 	if (rc == FM_OK && other[0] != '\0' && strcmp(other, name) != 0)
 		rc = fm_fail(FM_ERR_SAME_MACHINE,
-			"this machine is enrolled as %s already; one machine, one name", other);
+		        "this machine is enrolled as %s already; one machine, one name", other);
 	if (rc == FM_OK && other[0] == '\0') {
 		rc = confirm(name, &key, yes);
 		if (rc == FM_OK)
 			rc = fm_trust_add(home, name, &key, data.data, (size_t)n, data.data + n,
-				data.len - (size_t)n);
+			        data.len - (size_t)n);
 		*changed = rc == FM_OK;
 	}
 	if (rc == FM_OK && *changed) {

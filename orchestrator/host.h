@@ -1,4 +1,5 @@
-/* host.h: one system of a running campaign: its session, the dispatches it still owes, and the stages one after the other. */
+/* host.h: one system of a running campaign: its session, the dispatches it still owes, and the
+ * stages one after the other. */
 #ifndef FM_HOST_H
 #define FM_HOST_H
 
@@ -19,16 +20,18 @@ struct fm_host {
 	struct fm_host_job *jobs; /* what this run wants of it */
 	size_t count;
 	int log, wake;
-	uint64_t offset;    /* of the remote progress file */
-	uint64_t cells;     /* told in progress so far */
-	bool running;       /* a job of this campaign runs there as far as we know */
-	bool reached;       /* a session stood at least once in this run */
-	char end_state[16], end_class[24], end_reason[24], end_text[256]; /* of the last `end` line */
-	int rc;             /* outcome of the host: FM_OK or why it failed */
-	char text[1000];    /* words of it */
+	uint64_t offset; /* of the remote progress file */
+	uint64_t cells;  /* told in progress so far */
+	bool running;    /* a job of this campaign runs there as far as we know */
+	bool reached;    /* a session stood at least once in this run */
+	char end_state[16], end_class[24], end_reason[24],
+	        end_text[256]; /* of the last `end` line */
+	int rc;                /* outcome of the host: FM_OK or why it failed */
+	char text[1000];       /* words of it */
 };
 
-/* Thread entry: everything of one host, with retries; outcome in rc and text, told by events and the journal. */
+/* Thread entry: everything of one host, with retries; outcome in rc and text, told by events and
+ * the journal. */
 void fm_host_run(void *host, int wake);
 
 /* Facts against inventory, plan and the other hosts of this run. */
@@ -43,14 +46,16 @@ FM_CHECK int fm_stage_start(struct fm_host *h);
 /* Whether a job of this campaign is known there: none, running, finished, dead. */
 FM_CHECK int fm_stage_status(struct fm_host *h, char state[16]);
 
-/* Follows progress to the end of the job (*state); collects its bundles: at the end, or as they are told where times are not for publication. */
+/* Follows progress to the end of the job (*state); collects its bundles: at the end, or as they are
+ * told where times are not for publication. */
 FM_CHECK int fm_stage_follow(struct fm_host *h, char state[16]);
 
-/* Fetches, checks and accepts (or rejects) the bundle of one dispatch. FM_OK also when it was rejected: the job is done then. */
+/* Fetches, checks and accepts (or rejects) the bundle of one dispatch. FM_OK also when it was
+ * rejected: the job is done then. */
 FM_CHECK int fm_stage_collect(struct fm_host *h, struct fm_host_job *j);
 
 /* An event with this host's name. */
-void fm_host_event(const struct fm_host *h, const char *event, const char *stage, const char *candidate, const char *format, ...)
-	FM_PRINTF(5, 6);
+void fm_host_event(const struct fm_host *h, const char *event, const char *stage,
+        const char *candidate, const char *format, ...) FM_PRINTF(5, 6);
 
 #endif

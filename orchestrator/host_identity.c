@@ -1,4 +1,5 @@
-/* host_identity.c: is this the machine the plan means, and has no other system of this run the same one? */
+/* host_identity.c: is this the machine the plan means, and has no other system of this run the same
+ * one? */
 #include "orchestrator/host.h"
 #include "orchestrator/install_hint.h"
 #include "orchestrator/out.h"
@@ -15,21 +16,22 @@ static int check_enrolled(struct fm_host *h, const struct fm_facts *f)
 	fm_public_line(fm_identity_public(h->campaign->home->id), ours);
 	if (f->key[0] == '\0')
 		return fm_fail(FM_ERR_UNENROLLED,
-			"the host has no key (work folder emptied, or another machine?); run: "
-			"fleetmark enrol %s, then name a new campaign",
-			name);
+		        "the host has no key (work folder emptied, or another machine?); run: "
+		        "fleetmark enrol %s, then name a new campaign",
+		        name);
 	if (strcmp(f->key, planned) != 0)
 		return fm_fail(FM_ERR_UNENROLLED,
-			"the host's key is not the one in the plan; after fleetmark enrol %s only a "
-			"new campaign can use it",
-			name);
+		        "the host's key is not the one in the plan; after fleetmark enrol %s only "
+		        "a "
+		        "new campaign can use it",
+		        name);
 	if (strcmp(f->controller, ours) != 0)
 		return fm_fail(FM_ERR_UNENROLLED,
-			f->controller[0] == '\0'
-				? "the host knows no controller; run: fleetmark enrol %s"
-				: "the host obeys another controller; its owner can remove "
-				  "controller.pub there, then: fleetmark enrol %s",
-			name);
+		        f->controller[0] == '\0'
+		                ? "the host knows no controller; run: fleetmark enrol %s"
+		                : "the host obeys another controller; its owner can remove "
+		                  "controller.pub there, then: fleetmark enrol %s",
+		        name);
 	return FM_OK;
 }
 
@@ -40,18 +42,20 @@ static int check_fit(const struct fm_host *h, const struct fm_facts *f)
 
 	if (strcmp(f->arch, h->system->arch) != 0)
 		return fm_fail(FM_ERR_ARCH,
-			"the inventory says arch = %s, the host runs %s programs; correct the inventory",
-			h->system->arch, f->arch);
+		        "the inventory says arch = %s, the host runs %s programs; correct the "
+		        "inventory",
+		        h->system->arch, f->arch);
 	for (size_t i = 0; i < f->missing_count && used < sizeof names - 70; i++)
-		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? " " : "",
-			f->missing[i]);
+		used += (size_t)snprintf(
+		        names + used, sizeof names - used, "%s%s", i > 0 ? " " : "", f->missing[i]);
 	if (used > 0)
-		return fm_fail(FM_ERR_MISSING, "the host lacks %s; deploy/setup-host.sh installs it",
-			names);
+		return fm_fail(FM_ERR_MISSING,
+		        "the host lacks %s; deploy/setup-host.sh installs it", names);
 	return FM_OK;
 }
 
-/* Compares with who has been seen; enters this one. A system that connects again compares with itself last. */
+/* Compares with who has been seen; enters this one. A system that connects again compares with
+ * itself last. */
 static int check_machine(struct fm_host *h, const struct fm_facts *f)
 {
 	struct fm_campaign *c = h->campaign;
@@ -68,9 +72,9 @@ static int check_machine(struct fm_host *h, const struct fm_facts *f)
 			m = &c->machines[i];
 		else if (strcmp(o->boot, f->boot) == 0)
 			rc = fm_fail(FM_ERR_SAME_MACHINE,
-				"%s and %s are one machine (same boot-id); take one of them out of "
-				"the inventory",
-				h->system->name, o->system);
+			        "%s and %s are one machine (same boot-id); take one of them out of "
+			        "the inventory",
+			        h->system->name, o->system);
 		else if (strcmp(o->machine, f->machine) == 0)
 			snprintf(clone, sizeof clone, "%s", o->system);
 		else if (strcmp(o->host_key, key) == 0 && strcmp(key, "local") != 0)
@@ -89,7 +93,7 @@ static int check_machine(struct fm_host *h, const struct fm_facts *f)
 	pthread_mutex_unlock(&c->mutex);
 	if (rc == FM_OK && clone[0] != '\0')
 		fm_say("%s: warning: same machine-id as %s, other boot: a cloned image?",
-			h->system->name, clone);
+		        h->system->name, clone);
 	if (rc == FM_OK && shared[0] != '\0')
 		fm_say("%s: warning: shares its SSH host key with %s", h->system->name, shared);
 	return rc;
@@ -105,7 +109,7 @@ int fm_host_identity(struct fm_host *h)
 	if (rc == FM_OK)
 		rc = check_enrolled(h, f);
 	if (rc == FM_OK && f->emulator[0] != '\0' && !h->reached)
-		fm_say("%s: EMULATED (%s): its times are not comparable with others", h->system->name,
-			f->emulator);
+		fm_say("%s: EMULATED (%s): its times are not comparable with others",
+		        h->system->name, f->emulator);
 	return rc;
 }

@@ -1,4 +1,5 @@
-/* host_thread.c: one host from connect to the last bundle, top to bottom, with retries of the line. */
+/* host_thread.c: one host from connect to the last bundle, top to bottom, with retries of the line.
+ */
 #include "orchestrator/host.h"
 #include "orchestrator/hostlog.h"
 #include "orchestrator/out.h"
@@ -10,17 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRIES         8      /* of a line that does not come or breaks, without progress in between */
+#define TRIES         8 /* of a line that does not come or breaks, without progress in between */
 #define BACKOFF_MAX_S 60
-#define ROUNDS        3      /* starts of a job that dies */
+#define ROUNDS        3 /* starts of a job that dies */
 #define CANCEL_WAIT_S 4
 
 void fm_host_event(const struct fm_host *h, const char *event, const char *stage,
-	const char *candidate, const char *format, ...)
+        const char *candidate, const char *format, ...)
 {
 	char text[600];
-	struct fm_event e = {.event = event, .system = h->system->name, .stage = stage,
-		.candidate = candidate};
+	struct fm_event e = {
+	        .event = event, .system = h->system->name, .stage = stage, .candidate = candidate};
 
 	if (format != NULL) {
 		va_list args;
@@ -45,7 +46,8 @@ static size_t open_jobs(const struct fm_host *h)
 /* A job that ended without some bundles: the journal says why, and this run does not ask again. */
 static int settle(struct fm_host *h)
 {
-	const char *klass = "internal", *reason = "internal", *text = "the job ended without a bundle";
+	const char *klass = "internal", *reason = "internal",
+	           *text = "the job ended without a bundle";
 	int rc = FM_OK;
 
 	if (strcmp(h->end_state, "cancelled") == 0) {
@@ -64,8 +66,12 @@ static int settle(struct fm_host *h)
 			continue;
 		rc = fm_journal_end(h->campaign->journal, j->job.nonce, klass, reason, text);
 		j->done = true;
-		fm_out_event(&(struct fm_event){.event = "failed", .system = h->system->name,
-			.candidate = j->candidate->id, .klass = klass, .reason = reason, .text = text});
+		fm_out_event(&(struct fm_event){.event = "failed",
+		        .system = h->system->name,
+		        .candidate = j->candidate->id,
+		        .klass = klass,
+		        .reason = reason,
+		        .text = text});
 		if (rc == FM_OK && h->rc == FM_OK) {
 			h->rc = fm_error_lookup(klass, reason);
 			snprintf(h->text, sizeof h->text, "%s", text);
@@ -105,7 +111,8 @@ static int work(struct fm_host *h)
 		if (rc == FM_OK && h->end_state[0] != '\0')
 			return settle(h);
 		if (rc == FM_OK)
-			fm_host_event(h, "died", NULL, NULL, "its job ended without a word (%s)", state);
+			fm_host_event(
+			        h, "died", NULL, NULL, "its job ended without a word (%s)", state);
 	}
 	return rc;
 }
@@ -121,20 +128,20 @@ static void stop_remote(struct fm_host *h)
 		fm_host_event(h, "cancelled", NULL, NULL, "job there: %s", state);
 	else
 		fm_say("%s: could not be told to stop (%s); its job ends with its lease",
-			h->system->name, fm_error_text());
+		        h->system->name, fm_error_text());
 }
 
 static int once(struct fm_host *h)
 {
-	int rc = fm_session_open(&h->session, h->system, h->campaign->home, &h->campaign->agent,
-		h->wake, h->log);
+	int rc = fm_session_open(
+	        &h->session, h->system, h->campaign->home, &h->campaign->agent, h->wake, h->log);
 
 	if (rc == FM_OK && !h->reached) {
 		const struct fm_facts *f = fm_session_facts(h->session);
 
 		fm_host_event(h, "connected", NULL, NULL, "%s, %s, %s, %lld CPUs",
-			fm_session_describe(h->session), f->os, f->cpu_model,
-			(long long)f->logical_cpus);
+		        fm_session_describe(h->session), f->os, f->cpu_model,
+		        (long long)f->logical_cpus);
 	}
 	if (rc == FM_OK) {
 		rc = work(h);
@@ -161,9 +168,9 @@ static int back_off(struct fm_host *h, int attempt)
 	fm_random(&random, sizeof random);
 	ns = s * FM_S / 2 + (uint64_t)random % (s * 1000) * FM_MS;
 	fm_hostlog_say(h->log, "%s; next try in %llu ms", fm_error_text(),
-		(unsigned long long)(ns / FM_MS));
+	        (unsigned long long)(ns / FM_MS));
 	fm_host_event(h, "retry", NULL, NULL, "%s; again in %llu.%llu s", fm_error_text(),
-		(unsigned long long)(ns / FM_S), (unsigned long long)(ns / (100 * FM_MS) % 10));
+	        (unsigned long long)(ns / FM_S), (unsigned long long)(ns / (100 * FM_MS) % 10));
 	rc = fm_transport_wait(&none, 1, h->wake, fm_now_ns() + ns);
 	return rc == FM_ERR_TIMEOUT ? FM_OK : rc;
 }
@@ -173,8 +180,8 @@ static const char *next_step(const struct fm_host *h, int code, char out[400])
 	const char *klass = fm_error_class(code), *name = h->system->name;
 
 	if (strcmp(klass, "hostkey") == 0)
-		snprintf(out, 400, "check the fingerprint on the host itself, then fleetmark enrol %s",
-			name);
+		snprintf(out, 400,
+		        "check the fingerprint on the host itself, then fleetmark enrol %s", name);
 	else if (strcmp(klass, "auth") == 0)
 		snprintf(out, 400, "put the public key into authorized_keys of that account");
 	else if (code == FM_ERR_MISSING)
@@ -193,13 +200,16 @@ static void told_failure(struct fm_host *h, int rc)
 	if (rc == FM_ERR_INTERRUPTED)
 		return;
 	(void)!fm_journal_host(h->campaign->journal, h->system->name, "failed", fm_error_class(rc),
-		fm_error_reason(rc), h->text);
+	        fm_error_reason(rc), h->text);
 	fm_hostlog_say(h->log, "given up: %s", h->text);
 	(void)fm_fail(rc, "%s", h->text);
 	fm_out_error(rc, h->system->name, h->reached ? "run" : "connect", next_step(h, rc, next));
-	fm_out_event(&(struct fm_event){.event = "host_failed", .system = h->system->name,
-		.klass = fm_error_class(rc), .reason = fm_error_reason(rc), .text = h->text,
-		.quiet = true});
+	fm_out_event(&(struct fm_event){.event = "host_failed",
+	        .system = h->system->name,
+	        .klass = fm_error_class(rc),
+	        .reason = fm_error_reason(rc),
+	        .text = h->text,
+	        .quiet = true});
 }
 
 void fm_host_run(void *arg, int wake)

@@ -52,7 +52,7 @@ static bool reader_next(struct reader *r, struct entry *e)
 	*e = (struct entry){.number = ++r->number};
 	e->carriage_return = line[0] != '\0' && line[strlen(line) - 1] == '\r';
 	for (char *w = strtok_r(line, " \t\r", &save); w != NULL && n < FIELDS;
-		w = strtok_r(NULL, " \t\r", &save))
+	        w = strtok_r(NULL, " \t\r", &save))
 		field[n++] = w;
 	e->blank = n == 0 || field[0][0] == '#';
 	n = 0;
@@ -67,8 +67,8 @@ static bool reader_next(struct reader *r, struct entry *e)
 static bool readable(const struct entry *e)
 {
 	return e->blank || (e->base64 != NULL && (strncmp(e->type, "ssh-", 4) == 0 ||
-							 strncmp(e->type, "ecdsa-", 6) == 0 ||
-							 strncmp(e->type, "sk-", 3) == 0));
+	                                                 strncmp(e->type, "ecdsa-", 6) == 0 ||
+	                                                 strncmp(e->type, "sk-", 3) == 0));
 }
 
 static bool same_key(const struct entry *e, const struct fm_hostkey *k)
@@ -127,15 +127,15 @@ static int look(const struct fm_hostkey *k, const struct fm_buf *text, struct si
 		if (e.marker == NULL && e.carriage_return && names_hold(e.names, name))
 			s->carriage_return = e.number;
 		if (e.marker == NULL && k->port != 22 && names_hold(e.names, k->host) &&
-			same_key(&e, k))
+		        same_key(&e, k))
 			s->portless = e.number;
 	}
 	free(r.copy);
 	return rc;
 }
 
-static int unknown(
-	const struct fm_hostkey *k, const char *file, const struct fm_buf *text, const struct sight *s)
+static int unknown(const struct fm_hostkey *k, const char *file, const struct fm_buf *text,
+        const struct sight *s)
 {
 	char hint[400];
 
@@ -145,19 +145,20 @@ static int unknown(
 		snprintf(hint, sizeof hint, "%s is empty", file);
 	else if (s->carriage_return != 0)
 		snprintf(hint, sizeof hint, "%s line %u ends in a carriage return: remove it", file,
-			s->carriage_return);
+		        s->carriage_return);
 	else if (s->portless != 0)
 		snprintf(hint, sizeof hint,
-			"%s line %u holds this key for %s without a port: it must be [%s]:%d", file,
-			s->portless, k->host, k->host, k->port);
+		        "%s line %u holds this key for %s without a port: it must be [%s]:%d", file,
+		        s->portless, k->host, k->host, k->port);
 	else
 		snprintf(hint, sizeof hint, "%s does not hold it", file);
-	return fm_fail(FM_ERR_HOSTKEY_UNKNOWN, "%s port %d offers host key %s (%s), which is not known: %s",
-		k->host, k->port, k->fingerprint, k->type, hint);
+	return fm_fail(FM_ERR_HOSTKEY_UNKNOWN,
+	        "%s port %d offers host key %s (%s), which is not known: %s", k->host, k->port,
+	        k->fingerprint, k->type, hint);
 }
 
 int fm_hostkey_decide(const struct fm_hostkey *k, const char *pin, enum fm_hostkey_verdict verdict,
-	const char *file, const struct fm_buf *text, char *warn, size_t size)
+        const char *file, const struct fm_buf *text, char *warn, size_t size)
 {
 	struct sight s;
 	int rc = look(k, text, &s);
@@ -167,32 +168,33 @@ int fm_hostkey_decide(const struct fm_hostkey *k, const char *pin, enum fm_hostk
 		return rc;
 	if (s.revoked != 0)
 		return fm_fail(FM_ERR_HOSTKEY_REVOKED,
-			"%s port %d offers host key %s, which %s line %u revokes", k->host, k->port,
-			k->fingerprint, file, s.revoked);
+		        "%s port %d offers host key %s, which %s line %u revokes", k->host, k->port,
+		        k->fingerprint, file, s.revoked);
 	if (pin != NULL) {
 		if (strcmp(pin, k->fingerprint) == 0)
 			return FM_OK;
 		return fm_fail(FM_ERR_HOSTKEY_PIN,
-			"%s port %d offers host key %s (%s), the inventory pins %s", k->host, k->port,
-			k->fingerprint, k->type, pin);
+		        "%s port %d offers host key %s (%s), the inventory pins %s", k->host,
+		        k->port, k->fingerprint, k->type, pin);
 	}
 	switch (verdict) {
 	case FM_HOSTKEY_OK:
 		if (s.garbage != 0)
 			snprintf(warn, size, "%s line %u cannot be read and was passed over", file,
-				s.garbage);
+			        s.garbage);
 		return FM_OK;
 	case FM_HOSTKEY_IS_CHANGED:
 		return fm_fail(FM_ERR_HOSTKEY_CHANGED,
-			"%s port %d offers host key %s, %s holds %s: the host was installed anew, or "
-			"somebody stands in between",
-			k->host, k->port, k->fingerprint, file,
-			k->held != NULL ? k->held : "another one of this type");
+		        "%s port %d offers host key %s, %s holds %s: the host was installed anew, "
+		        "or "
+		        "somebody stands in between",
+		        k->host, k->port, k->fingerprint, file,
+		        k->held != NULL ? k->held : "another one of this type");
 	case FM_HOSTKEY_IS_OTHER:
 		return fm_fail(FM_ERR_HOSTKEY_OTHER,
-			"%s port %d offers a %s key %s, %s holds only a key of another type (%s)",
-			k->host, k->port, k->type, k->fingerprint, file,
-			k->held != NULL ? k->held : "not readable");
+		        "%s port %d offers a %s key %s, %s holds only a key of another type (%s)",
+		        k->host, k->port, k->type, k->fingerprint, file,
+		        k->held != NULL ? k->held : "not readable");
 	default:
 		return unknown(k, file, text, &s);
 	}
@@ -211,7 +213,7 @@ static int with_line(const struct fm_hostkey *k, const struct fm_buf *old, struc
 	while (rc == FM_OK && *at != '\0') {
 		size_t n = strcspn(at, "\n");
 		bool drop = reader_next(&r, &e) && !e.blank && e.marker == NULL && e.type != NULL &&
-			    strcmp(e.names, name) == 0 && strcmp(e.type, k->type) == 0;
+		            strcmp(e.names, name) == 0 && strcmp(e.type, k->type) == 0;
 
 		if (!drop)
 			rc = fm_buf_put(out, at, n);

@@ -1,4 +1,5 @@
-/* hostlog.h: the raw log of one system: what came outside frames, capped, with our own dated lines between. */
+/* hostlog.h: the raw log of one system: what came outside frames, capped, with our own dated lines
+ * between. */
 #ifndef FM_HOSTLOG_H
 #define FM_HOSTLOG_H
 

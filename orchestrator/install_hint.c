@@ -8,27 +8,27 @@ static const struct manager {
 	const char *ids; /* space separated, with a space at both ends */
 	const char *command, *gcc, *sodium;
 } managers[] = {
-	{" debian ubuntu raspbian linuxmint kylin deepin ", "apt-get install", "gcc libc6-dev",
-		"libsodium-dev"},
-	{" fedora rhel centos rocky almalinux ol openeuler anolis amzn ", "dnf install",
-		"gcc glibc-devel", "libsodium-devel"},
-	{" opensuse-leap opensuse-tumbleweed sles ", "zypper install", "gcc glibc-devel",
-		"libsodium-devel"},
-	{" alpine ", "apk add", "gcc musl-dev", "libsodium-dev"},
-	{" arch manjaro ", "pacman -S", "gcc", "libsodium"},
+        {" debian ubuntu raspbian linuxmint kylin deepin ", "apt-get install", "gcc libc6-dev",
+                "libsodium-dev"},
+        {" fedora rhel centos rocky almalinux ol openeuler anolis amzn ", "dnf install",
+                "gcc glibc-devel", "libsodium-devel"},
+        {" opensuse-leap opensuse-tumbleweed sles ", "zypper install", "gcc glibc-devel",
+                "libsodium-devel"},
+        {" alpine ", "apk add", "gcc musl-dev", "libsodium-dev"},
+        {" arch manjaro ", "pacman -S", "gcc", "libsodium"},
 };
 
 static const struct tool {
 	const char *name, *package; /* package NULL: the manager's gcc or sodium */
 } tools[] = {
-	{"tar", "tar"},
-	{"find", "findutils"},
-	{"sha256sum", "coreutils"},
-	{"head", "coreutils"},
-	{"nproc", "coreutils"},
-	{"ld", "binutils"},
-	{"as", "binutils"},
-	{"readelf", "binutils"},
+        {"tar", "tar"},
+        {"find", "findutils"},
+        {"sha256sum", "coreutils"},
+        {"head", "coreutils"},
+        {"nproc", "coreutils"},
+        {"ld", "binutils"},
+        {"as", "binutils"},
+        {"readelf", "binutils"},
 };
 
 static const struct manager *manager_of(const char *os)

@@ -14,21 +14,21 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define THREADS_MAX   128
-#define FILES_SPARE   32
-#define FILES_PER_HOST 8
-#define STACK         (1u << 20)
-#define END_WAIT      (5 * FM_S)
+#define THREADS_MAX      128
+#define FILES_SPARE      32
+#define FILES_PER_HOST   8
+#define STACK            (1u << 20)
+#define END_WAIT         (5 * FM_S)
 #define EXIT_INTERRUPTED 130
 
 struct pool {
 	fm_pool_work *work;
 	void *const *items;
 	size_t count;
-	atomic_size_t next;   /* first item nobody has taken */
-	atomic_size_t ended;  /* threads */
+	atomic_size_t next;  /* first item nobody has taken */
+	atomic_size_t ended; /* threads */
 	atomic_bool stop;
-	int wake, done;       /* eventfds: for the threads, for us */
+	int wake, done; /* eventfds: for the threads, for us */
 };
 
 static atomic_bool detached;
@@ -70,8 +70,8 @@ static size_t allowed(size_t wanted)
 			most = (files.rlim_cur - FILES_SPARE) / FILES_PER_HOST;
 	}
 	if (wanted > most)
-		fm_say("%zu hosts at a time instead of %zu (limit of open files, 128 threads)", most,
-			wanted);
+		fm_say("%zu hosts at a time instead of %zu (limit of open files, 128 threads)",
+		        most, wanted);
 	return wanted < most ? wanted : most;
 }
 
@@ -96,10 +96,12 @@ static bool supervise(struct pool *p, size_t started, int signals)
 		uint64_t tick;
 
 		if (now >= deadline) {
-			fm_say("not every host answered in time; what runs there ends with its lease");
+			fm_say("not every host answered in time; what runs there ends with its "
+			       "lease");
 			_exit(EXIT_INTERRUPTED);
 		}
-		(void)poll(fds, 2, deadline == UINT64_MAX ? -1 : (int)((deadline - now) / FM_MS) + 1);
+		(void)poll(
+		        fds, 2, deadline == UINT64_MAX ? -1 : (int)((deadline - now) / FM_MS) + 1);
 		if (fds[0].revents != 0)
 			(void)!read(p->done, &tick, sizeof tick);
 		if (fds[1].revents == 0 || read(signals, &info, sizeof info) != sizeof info)

@@ -1,4 +1,5 @@
-/* run.c: opens a campaign, gives every host that owes something its thread, and finishes with what came. */
+/* run.c: opens a campaign, gives every host that owes something its thread, and finishes with what
+ * came. */
 #include "orchestrator/run.h"
 #include "orchestrator/enrol.h"
 #include "orchestrator/host.h"
@@ -11,7 +12,7 @@
 
 /* A local system needs nobody's word: whoever runs this owns it. */
 static int enrol_local(
-	const struct fm_options *o, const struct fm_inventory *inv, struct fm_home *home)
+        const struct fm_options *o, const struct fm_inventory *inv, struct fm_home *home)
 {
 	struct fm_agent_source agent;
 	int rc = fm_agent_source(o->root, &agent);
@@ -55,14 +56,16 @@ static bool was_rejected(struct fm_campaign *c, const char *system, const char *
 	if (fm_journal_jobs(c->journal, &jobs, &count) != FM_OK)
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(jobs[i].system, system) == 0 && strcmp(jobs[i].candidate, candidate) == 0)
+		if (strcmp(jobs[i].system, system) == 0 &&
+		        strcmp(jobs[i].candidate, candidate) == 0)
 			rejected = jobs[i].state == FM_JOB_REJECTED;
 	}
 	free(jobs);
 	if (rejected)
-		fm_say("%s %s: its bundle was rejected; to have it done again: fleetmark redo measure -l "
+		fm_say("%s %s: its bundle was rejected; to have it done again: fleetmark redo "
+		       "measure -l "
 		       "%s -c %s %s",
-			system, candidate, system, candidate, c->name);
+		        system, candidate, system, candidate, c->name);
 	return rejected;
 }
 
@@ -79,7 +82,7 @@ static int fill_host(struct fm_campaign *c, struct fm_host *h)
 		size_t cells;
 
 		if (!has_cells(&c->plan, h->system->name, k->id, &cells) ||
-			!fm_campaign_wants(c, k->id))
+		        !fm_campaign_wants(c, k->id))
 			continue;
 		rc = fm_journal_accepted_job(c->journal, h->system->name, k->id, &job, &found);
 		if (rc != FM_OK || found || was_rejected(c, h->system->name, k->id))
@@ -89,8 +92,7 @@ static int fill_host(struct fm_campaign *c, struct fm_host *h)
 			return FM_ERR_MEMORY;
 		j->candidate = k;
 		c->cells_total += cells;
-		rc = fm_journal_open_job(
-			c->journal, h->system->name, k->id, &j->job, &j->issued);
+		rc = fm_journal_open_job(c->journal, h->system->name, k->id, &j->job, &j->issued);
 	}
 	return rc;
 }
@@ -110,11 +112,14 @@ static int make_hosts(struct fm_campaign *c, struct fm_host **hosts, void ***ite
 
 		if (!sys->selected)
 			continue;
-		*h = (struct fm_host){.campaign = c, .system = sys, .log = -1, .wake = -1,
-			.planned = fm_plan_system(&c->plan, sys->name)};
+		*h = (struct fm_host){.campaign = c,
+		        .system = sys,
+		        .log = -1,
+		        .wake = -1,
+		        .planned = fm_plan_system(&c->plan, sys->name)};
 		if (h->planned == NULL) {
 			fm_say("%s: not in the plan of %s; it takes part in the next campaign",
-				sys->name, c->name);
+			        sys->name, c->name);
 			continue;
 		}
 		rc = fill_host(c, h);
@@ -133,7 +138,7 @@ static int run_hosts(struct fm_campaign *c)
 
 	if (rc == FM_OK && count > 0) {
 		fm_say("%s %s: %llu cells on %zu system%s", c->resumed ? "resuming" : "campaign",
-			c->name, (unsigned long long)c->cells_total, count, count == 1 ? "" : "s");
+		        c->name, (unsigned long long)c->cells_total, count, count == 1 ? "" : "s");
 		rc = fm_pool_run(fm_host_run, items, count, c->options->jobs);
 		fm_out_progress_end();
 	} else if (rc == FM_OK) {
@@ -147,7 +152,7 @@ static int run_hosts(struct fm_campaign *c)
 }
 
 int fm_run_campaign(const struct fm_options *o, struct fm_inventory *inv, struct fm_home *home,
-	int *status, char **path)
+        int *status, char **path)
 {
 	struct fm_campaign c;
 	int rc = enrol_local(o, inv, home);

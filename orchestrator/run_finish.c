@@ -1,4 +1,5 @@
-/* run_finish.c: the end of a run: tree merged, pages written, sealed, verified once more, and said in a screen. */
+/* run_finish.c: the end of a run: tree merged, pages written, sealed, verified once more, and said
+ * in a screen. */
 #include "orchestrator/out.h"
 #include "orchestrator/report.h"
 #include "orchestrator/run.h"
@@ -35,7 +36,7 @@ static const char *inventory_words(const struct fm_campaign *c, char out[300])
 {
 	out[0] = '\0';
 	if (c->inventory->path != NULL && strcmp(c->inventory->path, "fleetmark.ini") != 0 &&
-		c->inventory->path[0] != '\0')
+	        c->inventory->path[0] != '\0')
 		snprintf(out, 300, " -i %.290s", c->inventory->path);
 	return out;
 }
@@ -59,16 +60,17 @@ static void tell_fault(const struct fm_campaign *c, const struct fm_tree_cell *f
 	if (fm_cell_parse(f->cell, &cell) != FM_OK)
 		return;
 	fm_result("  %s %s: %zu cell%s %s: %s/%s: %s", cell.system, cell.candidate, n,
-		n == 1 ? "" : "s", f->status, f->klass, f->reason, f->text);
+	        n == 1 ? "" : "s", f->status, f->klass, f->reason, f->text);
 	inventory_words(c, words);
 	if (c->inventory->path[0] == '\0') /* fleetmark try */
 		fm_result("    to try again: the same command");
 	else if (strcmp(f->status, "missing") == 0)
-		fm_result("    to try again: fleetmark run%s -l %s %s", words, cell.system, c->name);
+		fm_result(
+		        "    to try again: fleetmark run%s -l %s %s", words, cell.system, c->name);
 	else
 		fm_result("    to try again: fleetmark redo measure%s -l %s -c %s %s && fleetmark "
-			  "run%s %s",
-			words, cell.system, cell.candidate, c->name, words, c->name);
+		          "run%s %s",
+		        words, cell.system, cell.candidate, c->name, words, c->name);
 }
 
 static void tell_faults(const struct fm_campaign *c, const struct fm_tree *t)
@@ -94,13 +96,13 @@ static void summary(const struct fm_campaign *c, const struct fm_tree *t, struct
 			struct fm_cell cell;
 
 			if (fm_cell_parse(t->cells[i].cell, &cell) == FM_OK &&
-				strcmp(cell.system, c->plan.systems[s].name) == 0) {
+			        strcmp(cell.system, c->plan.systems[s].name) == 0) {
 				count_cell(&one, t->cells[i].status);
 				count_cell(all, t->cells[i].status);
 			}
 		}
 		fm_result("%s: %zu of %zu cells accepted%s", c->plan.systems[s].name, one.accepted,
-			one.total, one.rejected > 0 ? ", some REJECTED" : "");
+		        one.total, one.rejected > 0 ? ", some REJECTED" : "");
 	}
 	tell_faults(c, t);
 }
@@ -116,9 +118,12 @@ static int exit_status(const struct tally *all, size_t findings)
 
 static void tell_event(const struct tally *all, const char *sha256, int status)
 {
-	fm_out_event(&(struct fm_event){.event = "finished", .done = all->accepted,
-		.total = all->total, .text = sha256, .quiet = true,
-		.klass = status == 4 ? "verify" : NULL});
+	fm_out_event(&(struct fm_event){.event = "finished",
+	        .done = all->accepted,
+	        .total = all->total,
+	        .text = sha256,
+	        .quiet = true,
+	        .klass = status == 4 ? "verify" : NULL});
 }
 
 static int any_accepted(const struct fm_campaign *c, bool *any)
@@ -144,7 +149,8 @@ int fm_run_finish(struct fm_campaign *c, int *status)
 	int rc = any_accepted(c, &any);
 
 	if (rc == FM_OK && !any) {
-		fm_say("no bundle came; the campaign stays open. To go on: fleetmark run %s", c->name);
+		fm_say("no bundle came; the campaign stays open. To go on: fleetmark run %s",
+		        c->name);
 		*status = 3;
 		return FM_REPORTED;
 	}
@@ -158,14 +164,14 @@ int fm_run_finish(struct fm_campaign *c, int *status)
 	if (rc != FM_OK)
 		return fm_wrap(rc, "%s", c->path);
 	rc = fm_tree_verify(
-		c->dirfd, fm_identity_public(c->home->id), -1, finding, &findings, NULL);
+	        c->dirfd, fm_identity_public(c->home->id), -1, finding, &findings, NULL);
 	if (rc != FM_OK && findings == 0)
 		findings = 1;
 	rc = fm_tree_read(c->dirfd, &tree);
 	if (rc == FM_OK) {
 		summary(c, &tree, &all);
 		fm_result("tree number %s%s", sha256,
-			findings == 0 ? ", verified" : ", VERIFICATION FAILED");
+		        findings == 0 ? ", verified" : ", VERIFICATION FAILED");
 		fm_say("pages: %s/index.html", c->path);
 		*status = exit_status(&all, findings);
 		tell_event(&all, sha256, *status);

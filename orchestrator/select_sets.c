@@ -10,9 +10,9 @@ static bool accepted_all(struct fm_campaign *c, const char *system)
 		struct fm_job job;
 		bool found = false;
 
-		if (fm_journal_accepted_job(
-			    c->journal, system, c->plan.candidates.list[i].id, &job, &found) != FM_OK ||
-			!found)
+		if (fm_journal_accepted_job(c->journal, system, c->plan.candidates.list[i].id, &job,
+		            &found) != FM_OK ||
+		        !found)
 			return false;
 	}
 	return true;

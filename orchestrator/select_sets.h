@@ -7,6 +7,7 @@
 #include "orchestrator/inventory.h"
 
 /* Applies o->limit to inv; the journal is only read when the limit names a set. */
-FM_CHECK int fm_select_systems(const struct fm_options *o, struct fm_inventory *inv, struct fm_home *home);
+FM_CHECK int fm_select_systems(
+        const struct fm_options *o, struct fm_inventory *inv, struct fm_home *home);
 
 #endif

@@ -56,7 +56,8 @@ static int read_reply(const struct fm_frame *frame, struct fm_text *reply)
 	return code;
 }
 
-/* The next reply; events of an ended follow that were still on their way are passed over (they are in the file). */
+/* The next reply; events of an ended follow that were still on their way are passed over (they are
+ * in the file). */
 static int wait_reply(struct fm_session *s, struct fm_text *reply, int timeout_s)
 {
 	struct fm_frame frame;
@@ -69,8 +70,8 @@ static int wait_reply(struct fm_session *s, struct fm_text *reply, int timeout_s
 		if (s->following && frame.type == FM_FRAME_EVENT)
 			continue;
 		if (frame.type != FM_FRAME_REPLY)
-			return fm_fail(FM_ERR_FRAME, "frame '%c' where a reply was expected",
-				frame.type);
+			return fm_fail(
+			        FM_ERR_FRAME, "frame '%c' where a reply was expected", frame.type);
 		if (!s->following)
 			return read_reply(&frame, reply);
 		s->following = false;
@@ -95,7 +96,7 @@ int fm_session_stream_end(struct fm_session *s, struct fm_text *reply, int timeo
 }
 
 int fm_session_call(struct fm_session *s, const struct fm_buf *text, const void *data, size_t len,
-	struct fm_text *reply, int timeout_s)
+        struct fm_text *reply, int timeout_s)
 {
 	int rc = fm_session_stream_begin(s, text);
 
@@ -109,7 +110,7 @@ int fm_session_call(struct fm_session *s, const struct fm_buf *text, const void 
 }
 
 int fm_session_data(
-	struct fm_session *s, uint64_t max, fm_session_sink *sink, void *arg, int timeout_s)
+        struct fm_session *s, uint64_t max, fm_session_sink *sink, void *arg, int timeout_s)
 {
 	uint64_t got = 0;
 	int failed = FM_OK;
@@ -123,12 +124,12 @@ int fm_session_data(
 		if (frame.type == FM_FRAME_END)
 			return failed;
 		if (frame.type != FM_FRAME_DATA)
-			return fm_fail(FM_ERR_FRAME, "frame '%c' where data were expected",
-				frame.type);
+			return fm_fail(
+			        FM_ERR_FRAME, "frame '%c' where data were expected", frame.type);
 		got += frame.len;
 		if (got > max)
 			return fm_fail(FM_ERR_SIZE, "the agent sends more than %llu bytes",
-				(unsigned long long)max);
+			        (unsigned long long)max);
 		if (failed == FM_OK)
 			failed = sink(arg, frame.payload, frame.len);
 	}
@@ -158,14 +159,14 @@ static int read_facts(struct fm_text *r, struct fm_facts *f)
 #define TEXT(name) (rc = take_text(r, #name, f->name, sizeof f->name)) != FM_OK
 #define HEX(name)  (rc = fm_text_take_hex(r, #name, f->name)) != FM_OK
 	if (TEXT(agent_version) || HEX(agent_source) || HEX(agent_sha256) || HEX(worker_sha256) ||
-		TEXT(libsodium) || TEXT(arch) || HEX(machine) || HEX(boot) || TEXT(cpu_model) ||
-		TEXT(microcode) || TEXT(os) || TEXT(kernel) || TEXT(compiler) || TEXT(emulator) ||
-		(rc = fm_text_take_i64(r, "memory_kib", &f->memory_kib)) != FM_OK ||
-		(rc = fm_text_take_i64(r, "logical_cpus", &f->logical_cpus)) != FM_OK ||
-		(rc = fm_text_take_i64(r, "virtual", &f->virtual_machine)) != FM_OK ||
-		(rc = fm_text_take_i64(r, "cpu_last", &f->cpu_last)) != FM_OK ||
-		(rc = fm_text_take_i64(r, "free_kib", &f->free_kib)) != FM_OK || TEXT(key) ||
-		TEXT(controller) || TEXT(holder))
+	        TEXT(libsodium) || TEXT(arch) || HEX(machine) || HEX(boot) || TEXT(cpu_model) ||
+	        TEXT(microcode) || TEXT(os) || TEXT(kernel) || TEXT(compiler) || TEXT(emulator) ||
+	        (rc = fm_text_take_i64(r, "memory_kib", &f->memory_kib)) != FM_OK ||
+	        (rc = fm_text_take_i64(r, "logical_cpus", &f->logical_cpus)) != FM_OK ||
+	        (rc = fm_text_take_i64(r, "virtual", &f->virtual_machine)) != FM_OK ||
+	        (rc = fm_text_take_i64(r, "cpu_last", &f->cpu_last)) != FM_OK ||
+	        (rc = fm_text_take_i64(r, "free_kib", &f->free_kib)) != FM_OK || TEXT(key) ||
+	        TEXT(controller) || TEXT(holder))
 		return rc;
 #undef TEXT
 #undef HEX
@@ -210,7 +211,7 @@ static int start_agent(struct fm_session *s)
 }
 
 int fm_session_open(struct fm_session **out, const struct fm_system *system,
-	const struct fm_home *home, const struct fm_agent_source *agent, int wake, int log)
+        const struct fm_home *home, const struct fm_agent_source *agent, int wake, int log)
 {
 	struct fm_session *s = fm_alloc(sizeof *s);
 	int rc;
@@ -223,15 +224,16 @@ int fm_session_open(struct fm_session **out, const struct fm_system *system,
 	s->agent = agent;
 	s->log = log;
 	fm_wire_start(&s->wire, s->ops, NULL, log);
-	fm_hostlog_say(log, "connecting to %s",
-		system->address != NULL ? system->address : system->name);
+	fm_hostlog_say(
+	        log, "connecting to %s", system->address != NULL ? system->address : system->name);
 	rc = s->ops->open(&s->t, system, home, wake, fm_now_ns() + CONNECT_WAIT);
 	if (rc == FM_OK)
 		rc = start_agent(s);
 	if (rc == FM_OK)
 		rc = fm_session_refresh(s);
 	if (rc == FM_OK && strcmp(s->facts.agent_source, agent->sha256) != 0)
-		rc = fm_fail(FM_ERR_INTERNAL, "the agent there names another source than it was built from");
+		rc = fm_fail(FM_ERR_INTERNAL,
+		        "the agent there names another source than it was built from");
 	if (rc == FM_OK) {
 		*out = s;
 		s = NULL;
@@ -278,7 +280,7 @@ struct fm_session_traffic fm_session_traffic(const struct fm_session *s)
 
 /* A call with the one key campaign; the reply stays open. */
 static int call_campaign(struct fm_session *s, const char *verb, const char *campaign,
-	const uint64_t *offset, struct fm_text *reply, int timeout_s)
+        const uint64_t *offset, struct fm_text *reply, int timeout_s)
 {
 	struct fm_buf call = FM_BUF_INIT(CALL_MAX);
 	int rc = fm_call_begin(&call, verb);
@@ -323,7 +325,7 @@ int fm_session_cancel(struct fm_session *s, const char *campaign, char state[16]
 
 /* The event's line goes to each; the file's offset moves on behind it. */
 static int take_event(
-	const struct fm_frame *frame, uint64_t *offset, fm_session_each *each, void *arg)
+        const struct fm_frame *frame, uint64_t *offset, fm_session_each *each, void *arg)
 {
 	struct fm_line line;
 
@@ -334,7 +336,7 @@ static int take_event(
 }
 
 int fm_session_follow(struct fm_session *s, const char *campaign, uint64_t *offset,
-	fm_session_each *each, void *arg, char state[16])
+        fm_session_each *each, void *arg, char state[16])
 {
 	struct fm_text reply = {0};
 	struct fm_frame frame;

@@ -130,7 +130,7 @@ static int sift(const struct sieve *s, const struct fm_buf *in, struct fm_buf *o
 		size_t start = at, blob_len, comment_len;
 
 		if (!take_string(in, &at, &blob, &blob_len) ||
-			!take_string(in, &at, &comment, &comment_len))
+		        !take_string(in, &at, &comment, &comment_len))
 			return FM_ERR_FORM;
 		if (!allowed(s, blob, blob_len))
 			continue;
@@ -164,10 +164,10 @@ static int relay(struct sieve *s, struct fm_buf *request, struct fm_buf *answer)
 		return rc;
 	if (request->data[4] == REQUEST_IDENTITIES) {
 		if ((rc = write_message(s->agent, request)) == FM_OK &&
-			(rc = read_message(s->agent, &full, fm_now_ns() + AGENT_WAIT)) == FM_OK)
+		        (rc = read_message(s->agent, &full, fm_now_ns() + AGENT_WAIT)) == FM_OK)
 			rc = sift(s, &full, answer, &kept);
 	} else if (request->data[4] == SIGN_REQUEST && take_string(request, &at, &blob, &len) &&
-		   allowed(s, blob, len)) {
+	           allowed(s, blob, len)) {
 		if ((rc = write_message(s->agent, request)) == FM_OK)
 			rc = read_message(s->agent, answer, fm_now_ns() + AGENT_WAIT);
 	} else {
@@ -206,7 +206,7 @@ static void *serve(void *arg)
 static int base64_value(char c)
 {
 	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *at = c != '\0' ? strchr(digits, c) : NULL;
 
 	return at != NULL ? (int)(at - digits) : -1;
@@ -271,8 +271,8 @@ static size_t ask_count(struct sieve *s)
 	size_t kept = 0;
 
 	if (fm_buf_put(&m, ask, sizeof ask) != FM_OK || write_message(s->agent, &m) != FM_OK ||
-		read_message(s->agent, &m, fm_now_ns() + AGENT_WAIT) != FM_OK ||
-		sift(s, &m, &out, &kept) != FM_OK)
+	        read_message(s->agent, &m, fm_now_ns() + AGENT_WAIT) != FM_OK ||
+	        sift(s, &m, &out, &kept) != FM_OK)
 		kept = 0;
 	fm_buf_free(&m);
 	fm_buf_free(&out);

@@ -1,4 +1,5 @@
-/* ssh_resolve.c: asks `ssh -G` what the user's configuration means for an address; inventory keys win. */
+/* ssh_resolve.c: asks `ssh -G` what the user's configuration means for an address; inventory keys
+ * win. */
 #include "orchestrator/ssh_resolve.h"
 #include "orchestrator/transport.h"
 #include "protocol/buf.h"
@@ -24,7 +25,8 @@ static const char *home_folder(void)
 	return home != NULL && home[0] == '/' ? home : "/";
 }
 
-/* Replaces a leading ~/ and the tokens %d %h %n %p %r %u %%; NULL for any other token. The caller frees. */
+/* Replaces a leading ~/ and the tokens %d %h %n %p %r %u %%; NULL for any other token. The caller
+ * frees. */
 static char *expand(const char *text, const struct fm_ssh_target *t, const char *address)
 {
 	struct fm_buf b = FM_BUF_INIT(8192);
@@ -91,7 +93,7 @@ static int add_known_hosts(struct fm_ssh_target *t, char *value)
 	int rc = FM_OK;
 
 	for (char *w = strtok_r(value, " ", &save); rc == FM_OK && w != NULL;
-		w = strtok_r(NULL, " ", &save)) {
+	        w = strtok_r(NULL, " ", &save)) {
 		if (t->known_hosts_count == FM_SSH_KNOWN_HOSTS)
 			break;
 		if (strcmp(w, "none") == 0)
@@ -143,8 +145,8 @@ static int take_address(struct fm_ssh_target *t, const char *key, const char *va
 		t->port = (int)port;
 	} else if (strcmp(key, "addressfamily") == 0) {
 		t->family = strcmp(value, "inet") == 0    ? AF_INET
-			    : strcmp(value, "inet6") == 0 ? AF_INET6
-							  : AF_UNSPEC;
+		            : strcmp(value, "inet6") == 0 ? AF_INET6
+		                                          : AF_UNSPEC;
 	}
 	return FM_OK;
 }
@@ -173,8 +175,8 @@ static int take_rest(struct fm_ssh_target *t, const char *address, const char *k
 		t->proxy_command = expand(value, t, address);
 		if (t->proxy_command == NULL)
 			return fm_fail(FM_ERR_CONFIG,
-				"ssh_config: ProxyCommand with a token other than %%h %%n %%p %%r "
-				"%%u %%d %%%%");
+			        "ssh_config: ProxyCommand with a token other than %%h %%n %%p %%r "
+			        "%%u %%d %%%%");
 	}
 	return FM_OK;
 }
@@ -193,7 +195,7 @@ static int each_line(struct fm_ssh_target *t, const char *address, const char *t
 	int rc = copy == NULL ? FM_ERR_MEMORY : FM_OK;
 
 	for (char *line = copy != NULL ? strtok_r(copy, "\n", &save) : NULL;
-		rc == FM_OK && line != NULL; line = strtok_r(NULL, "\n", &save)) {
+	        rc == FM_OK && line != NULL; line = strtok_r(NULL, "\n", &save)) {
 		char *value = strchr(line, ' ');
 
 		if (value == NULL)
@@ -214,8 +216,7 @@ static void own_user(struct fm_ssh_target *t)
 		snprintf(t->user, sizeof t->user, "%s", entry.pw_name);
 }
 
-int fm_ssh_target_parse(
-	const struct fm_system *system, const char *text, struct fm_ssh_target *out)
+int fm_ssh_target_parse(const struct fm_system *system, const char *text, struct fm_ssh_target *out)
 {
 	const char *address = system->address != NULL ? system->address : system->name;
 	char *path;
@@ -238,7 +239,8 @@ int fm_ssh_target_parse(
 	if (rc == FM_OK && system->identity != NULL) {
 		path = expand(system->identity, out, address);
 		if (path == NULL || access(path, R_OK) != 0)
-			rc = fm_fail(FM_ERR_CONFIG, "identity = %s cannot be read", system->identity);
+			rc = fm_fail(
+			        FM_ERR_CONFIG, "identity = %s cannot be read", system->identity);
 		else
 			rc = add_identity(out, path);
 		free(path);
@@ -297,11 +299,13 @@ static int read_answer(int fd, struct fm_buf *answer, int wake, uint64_t deadlin
 		if (n > 0)
 			rc = fm_buf_put(answer, piece, (size_t)n);
 		if (rc != FM_OK)
-			return fm_fail(FM_ERR_CONFIG, "ssh -G answers more than %u bytes", ANSWER_MAX);
+			return fm_fail(
+			        FM_ERR_CONFIG, "ssh -G answers more than %u bytes", ANSWER_MAX);
 	}
 }
 
-/* Standard output and error of the child end in one pipe: the answer when it succeeds, the reason when not. */
+/* Standard output and error of the child end in one pipe: the answer when it succeeds, the reason
+ * when not. */
 static int ask(char *const argv[], struct fm_buf *answer, int *status, int wake, uint64_t deadline)
 {
 	int fd[2];
@@ -322,7 +326,7 @@ static int ask(char *const argv[], struct fm_buf *answer, int *status, int wake,
 }
 
 int fm_ssh_resolve(
-	const struct fm_system *system, struct fm_ssh_target *out, int wake, uint64_t deadline)
+        const struct fm_system *system, struct fm_ssh_target *out, int wake, uint64_t deadline)
 {
 	struct fm_buf answer = FM_BUF_INIT(ANSWER_MAX);
 	const char *address = system->address != NULL ? system->address : system->name;
@@ -353,8 +357,8 @@ int fm_ssh_resolve(
 		rc = fm_ssh_target_parse(system, NULL, out);
 	else if (rc == FM_OK && status != 0)
 		rc = fm_fail(FM_ERR_CONFIG, "ssh -G %s: %s", address,
-			fm_escape(answer.data != NULL ? answer.data : "", answer.len, shown,
-				sizeof shown));
+		        fm_escape(answer.data != NULL ? answer.data : "", answer.len, shown,
+		                sizeof shown));
 	else if (rc == FM_OK)
 		rc = fm_ssh_target_parse(system, answer.data != NULL ? answer.data : "", out);
 	else

@@ -1,4 +1,5 @@
-/* stage_collect.c: brings one bundle home: seal first, then exactly the files it names, then every check, then the journal. */
+/* stage_collect.c: brings one bundle home: seal first, then exactly the files it names, then every
+ * check, then the journal. */
 #include "orchestrator/accept.h"
 #include "orchestrator/host.h"
 #include "orchestrator/hostlog.h"
@@ -22,11 +23,11 @@
 struct fetch {
 	struct fm_host *h;
 	struct fm_host_job *j;
-	char folder[160];   /* below incoming/ */
-	int dirfd;          /* of it */
-	int file;           /* being written */
+	char folder[160]; /* below incoming/ */
+	int dirfd;        /* of it */
+	int file;         /* being written */
 	struct fm_sha256 hash;
-	uint64_t got, all;  /* bytes of this file, of all */
+	uint64_t got, all; /* bytes of this file, of all */
 };
 
 static int take_piece(void *arg, const void *bytes, size_t len)
@@ -57,7 +58,8 @@ static int open_file(struct fetch *f, const char *path)
 	}
 	if (rc != FM_OK)
 		return rc;
-	f->file = openat(f->dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	f->file =
+	        openat(f->dirfd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	return f->file < 0 ? fm_fail_errno("%s/%s", f->folder, path) : FM_OK;
 }
 
@@ -108,14 +110,15 @@ static int fetch_file(struct fetch *f, const char *path, uint64_t max, const cha
 	f->all += f->got;
 	if (f->got != bytes)
 		return fm_fail(FM_ERR_SIZE, "%s: %llu bytes announced, %llu came", path,
-			(unsigned long long)bytes, (unsigned long long)f->got);
+		        (unsigned long long)bytes, (unsigned long long)f->got);
 	if (hex != NULL && strcmp(hex, seen) != 0)
 		return fm_fail(FM_ERR_DIGEST, "%s: digest %.12s..., the manifest says %.12s...",
-			path, seen, hex);
+		        path, seen, hex);
 	return FM_OK;
 }
 
-/* Steps 2 to 6 of the order of checks: manifest and signature, then its files, then nothing else. */
+/* Steps 2 to 6 of the order of checks: manifest and signature, then its files, then nothing else.
+ */
 static int fetch_all(struct fetch *f, char manifest_sha256[65])
 {
 	const struct fm_seal_limits *limits = fm_seal_limits(FM_SEAL_BUNDLE);
@@ -126,7 +129,7 @@ static int fetch_all(struct fetch *f, char manifest_sha256[65])
 		rc = fetch_file(f, FM_SIG_NAME, FM_SSHSIG_MAX, NULL);
 	if (rc == FM_OK)
 		rc = fm_seal_check_manifest(
-			f->dirfd, FM_SEAL_BUNDLE, &f->h->planned->key, manifest_sha256, &m);
+		        f->dirfd, FM_SEAL_BUNDLE, &f->h->planned->key, manifest_sha256, &m);
 	if (rc == FM_OK && m.count > limits->files)
 		rc = fm_fail(FM_ERR_SIZE, "%zu files, allowed are %zu", m.count, limits->files);
 	for (size_t i = 0; rc == FM_OK && i < m.count; i++) {
@@ -148,17 +151,20 @@ static void log_finding(void *arg, int code, const char *where, const char *text
 	const struct fetch *f = arg;
 
 	fm_hostlog_say(f->h->log, "bundle %s: %s/%s: %s: %s", f->j->candidate->id,
-		fm_error_class(code), fm_error_reason(code), where, text);
+	        fm_error_class(code), fm_error_reason(code), where, text);
 }
 
 /* Steps 7 and 8: is it what the plan asked for? */
 static int check_content(struct fetch *f)
 {
 	const struct fm_campaign *c = f->h->campaign;
-	struct fm_expect want = {.plan = &c->plan, .plan_sha256 = c->plan_sha256,
-		.plan_sources = c->plan_sources, .system = f->h->system->name,
-		.candidate = f->j->candidate->id, .job_nonce = f->j->job.nonce,
-		.attempt = f->j->job.attempt};
+	struct fm_expect want = {.plan = &c->plan,
+	        .plan_sha256 = c->plan_sha256,
+	        .plan_sources = c->plan_sources,
+	        .system = f->h->system->name,
+	        .candidate = f->j->candidate->id,
+	        .job_nonce = f->j->job.nonce,
+	        .attempt = f->j->job.attempt};
 	char now[21];
 
 	fm_stamp_now(now);
@@ -204,7 +210,7 @@ int fm_stage_collect(struct fm_host *h, struct fm_host_job *j)
 	else
 		(void)!fm_fs_remove(h->campaign->incoming, f.folder);
 	fm_hostlog_say(h->log, "bundle %s: %llu bytes in %s", j->candidate->id,
-		(unsigned long long)f.all, fm_duration(fm_now_ns() - start, took));
+	        (unsigned long long)f.all, fm_duration(fm_now_ns() - start, took));
 	if (f.dirfd >= 0)
 		close(f.dirfd);
 	return rc;

@@ -49,8 +49,8 @@ static int gather_plan(struct fm_host *h, struct fm_buf *call, struct fm_buf *da
 	int rc = fm_fs_dir(h->campaign->dirfd, "plan", &fd);
 
 	if (rc == FM_OK)
-		rc = fm_seal_check_manifest(fd, FM_SEAL_PLAN,
-			fm_identity_public(h->campaign->home->id), seen, &m);
+		rc = fm_seal_check_manifest(
+		        fd, FM_SEAL_PLAN, fm_identity_public(h->campaign->home->id), seen, &m);
 	if (rc == FM_OK)
 		rc = add_file(fd, FM_MANIFEST_NAME, call, data);
 	if (rc == FM_OK)
@@ -109,11 +109,11 @@ static int issue(struct fm_host *h, struct fm_buf *order)
 			continue;
 		if (!j->issued)
 			rc = fm_journal_issue(
-				h->campaign->journal, h->system->name, j->candidate->id, &j->job);
+			        h->campaign->journal, h->system->name, j->candidate->id, &j->job);
 		j->issued = rc == FM_OK;
 		if (rc == FM_OK)
 			rc = fm_text_put(order, "job", "%s %d %s", j->candidate->id, j->job.attempt,
-				j->job.nonce);
+			        j->job.nonce);
 	}
 	return rc == FM_OK ? fm_text_end(order) : rc;
 }
@@ -136,7 +136,7 @@ int fm_stage_start(struct fm_host *h)
 	if (rc == FM_OK) {
 		h->running = true; /* from here on it may run, whatever we hear */
 		rc = fm_session_call(
-			h->session, &call, order.data, order.len, &reply, START_WAIT_S);
+		        h->session, &call, order.data, order.len, &reply, START_WAIT_S);
 	}
 	if (rc == FM_OK)
 		rc = fm_text_take(&reply, "state", &state);
@@ -146,7 +146,7 @@ int fm_stage_start(struct fm_host *h)
 		h->cells = 0;
 		h->end_state[0] = '\0';
 		fm_host_event(h, "started", "build", NULL, "job %s",
-			strcmp(state, "running") == 0 ? "runs already" : "started");
+		        strcmp(state, "running") == 0 ? "runs already" : "started");
 	}
 	fm_text_free(&reply);
 	fm_buf_free(&call);
@@ -191,10 +191,14 @@ static const char *text_of(const struct fm_line *l, const char *key)
 
 static void tell_stage(struct fm_host *h, const struct fm_line *l)
 {
-	struct fm_event e = {.event = "stage", .system = h->system->name,
-		.stage = text_of(l, "stage"), .candidate = text_of(l, "candidate"),
-		.done = fm_line_u64(l, "done", 0), .total = fm_line_u64(l, "total", 0),
-		.eta_s = fm_line_u64(l, "eta_s", UINT64_MAX), .quiet = true};
+	struct fm_event e = {.event = "stage",
+	        .system = h->system->name,
+	        .stage = text_of(l, "stage"),
+	        .candidate = text_of(l, "candidate"),
+	        .done = fm_line_u64(l, "done", 0),
+	        .total = fm_line_u64(l, "total", 0),
+	        .eta_s = fm_line_u64(l, "eta_s", UINT64_MAX),
+	        .quiet = true};
 	char what[200];
 
 	e.has_eta = e.eta_s != UINT64_MAX && e.eta_s > 0; /* 0: the host does not know yet */
@@ -211,11 +215,15 @@ static void tell_cell(struct fm_host *h, const struct fm_line *l)
 {
 	char cell[400];
 	const char *state = text_of(l, "state");
-	struct fm_event e = {.event = "cell", .system = h->system->name, .stage = "measure",
-		.candidate = text_of(l, "candidate"), .cell = cell, .text = state};
+	struct fm_event e = {.event = "cell",
+	        .system = h->system->name,
+	        .stage = "measure",
+	        .candidate = text_of(l, "candidate"),
+	        .cell = cell,
+	        .text = state};
 
 	snprintf(cell, sizeof cell, "%s/%s/%s/%s/%s", h->system->name, text_of(l, "candidate"),
-		text_of(l, "instance"), text_of(l, "version"), text_of(l, "operation"));
+	        text_of(l, "instance"), text_of(l, "version"), text_of(l, "operation"));
 	e.quiet = strcmp(state, "measured") == 0;
 	if (!e.quiet) {
 		e.klass = text_of(l, "class");
@@ -234,11 +242,11 @@ static int take_bundle(struct fm_host *h, const struct fm_line *l)
 		struct fm_host_job *j = &h->jobs[i];
 
 		if (j->done || !j->issued || strcmp(j->job.nonce, text_of(l, "job_nonce")) != 0 ||
-			strcmp(j->candidate->id, text_of(l, "candidate")) != 0)
+		        strcmp(j->candidate->id, text_of(l, "candidate")) != 0)
 			continue;
 		j->offered = true;
-		/* Nothing is pulled from a host while it measures; where times are not for publication
-		 * the pages may come sooner. */
+		/* Nothing is pulled from a host while it measures; where times are not for
+		 * publication the pages may come sooner. */
 		return h->campaign->plan.publish ? FM_OK : OFFERED;
 	}
 	return FM_OK;
@@ -271,14 +279,14 @@ int fm_stage_follow(struct fm_host *h, char state[16])
 {
 	for (;;) {
 		int rc = fm_session_follow(
-			h->session, h->campaign->name, &h->offset, on_line, h, state);
+		        h->session, h->campaign->name, &h->offset, on_line, h, state);
 
 		if (rc != FM_OK && rc != OFFERED)
 			return rc;
 		for (size_t i = 0; i < h->count; i++) {
 			int got = h->jobs[i].offered && !h->jobs[i].done
-					  ? fm_stage_collect(h, &h->jobs[i])
-					  : FM_OK;
+			                  ? fm_stage_collect(h, &h->jobs[i])
+			                  : FM_OK;
 
 			if (got != FM_OK)
 				return got;

@@ -17,7 +17,8 @@
 #define TRIES     100
 
 /* Makes the folder above path (below the campaign) and renames incoming/<folder> to it. */
-static int move_to(const struct fm_campaign *c, const char *folder, const char *parent, const char *name)
+static int move_to(
+        const struct fm_campaign *c, const char *folder, const char *parent, const char *name)
 {
 	char from[PATH_SIZE], to[PATH_SIZE];
 	int fd = -1;
@@ -35,13 +36,13 @@ static int move_to(const struct fm_campaign *c, const char *folder, const char *
 }
 
 int fm_keep_accepted(
-	struct fm_host *h, struct fm_host_job *j, const char *folder, const char *manifest_sha256)
+        struct fm_host *h, struct fm_host_job *j, const char *folder, const char *manifest_sha256)
 {
 	struct fm_campaign *c = h->campaign;
 	char parent[PATH_SIZE];
 	bool again = false;
 	int rc = fm_journal_received(
-		c->journal, j->job.nonce, fm_session_host_key(h->session), manifest_sha256);
+	        c->journal, j->job.nonce, fm_session_host_key(h->session), manifest_sha256);
 
 	if (rc == FM_OK)
 		rc = fm_journal_accept(c->journal, j->job.nonce, manifest_sha256, &again);
@@ -51,7 +52,7 @@ int fm_keep_accepted(
 		return rc;
 	snprintf(parent, sizeof parent, "bundles/%s", h->system->name);
 	rc = again ? fm_fs_remove(c->incoming, folder)
-		   : move_to(c, folder, parent, j->candidate->id);
+	           : move_to(c, folder, parent, j->candidate->id);
 	if (rc != FM_OK)
 		return rc;
 	j->done = true;
@@ -65,15 +66,15 @@ int fm_keep_accepted(
 static int write_reason(const struct fm_campaign *c, const char *folder, int code, const char *text)
 {
 	char body[1600], path[PATH_SIZE], shown[1200];
-	int n = snprintf(body, sizeof body, "%s/%s: %s\n", fm_error_class(code), fm_error_reason(code),
-		fm_escape(text, strlen(text), shown, sizeof shown));
+	int n = snprintf(body, sizeof body, "%s/%s: %s\n", fm_error_class(code),
+	        fm_error_reason(code), fm_escape(text, strlen(text), shown, sizeof shown));
 
 	snprintf(path, sizeof path, "%s/reason.txt", folder);
 	return fm_fs_write(c->incoming, path, body, (size_t)n, 0644);
 }
 
 int fm_keep_rejected(struct fm_host *h, struct fm_host_job *j, const char *folder,
-	const char *manifest_sha256, int code)
+        const char *manifest_sha256, int code)
 {
 	struct fm_campaign *c = h->campaign;
 	char text[1000], parent[PATH_SIZE], name[PATH_SIZE];
@@ -82,13 +83,13 @@ int fm_keep_rejected(struct fm_host *h, struct fm_host_job *j, const char *folde
 	snprintf(text, sizeof text, "%s", fm_error_text());
 	/* A refused manifest still was received; a nonce that is not open has nothing to record. */
 	if (manifest_sha256[0] != '\0')
-		(void)!fm_journal_received(c->journal, j->job.nonce,
-			fm_session_host_key(h->session), manifest_sha256);
+		(void)!fm_journal_received(
+		        c->journal, j->job.nonce, fm_session_host_key(h->session), manifest_sha256);
 	rc = write_reason(c, folder, code, text);
 	snprintf(parent, sizeof parent, "rejected/%s", h->system->name);
 	for (int i = 0; rc == FM_OK && i < TRIES; i++) {
 		snprintf(name, sizeof name, i == 0 ? "%s.%d" : "%s.%d.%d", j->candidate->id,
-			j->job.attempt, i + 1);
+		        j->job.attempt, i + 1);
 		rc = move_to(c, folder, parent, name);
 		if (rc == FM_OK)
 			break;
@@ -97,15 +98,19 @@ int fm_keep_rejected(struct fm_host *h, struct fm_host_job *j, const char *folde
 	}
 	if (rc == FM_OK)
 		rc = fm_journal_reject(c->journal, j->job.nonce, fm_error_class(code),
-			fm_error_reason(code), text);
+		        fm_error_reason(code), text);
 	j->done = true;
 	pthread_mutex_lock(&c->mutex);
 	c->rejected++;
 	pthread_mutex_unlock(&c->mutex);
 	fm_hostlog_say(h->log, "bundle %s refused: %s", j->candidate->id, text);
-	fm_out_event(&(struct fm_event){.event = "rejected", .system = h->system->name,
-		.stage = "collect", .candidate = j->candidate->id, .klass = fm_error_class(code),
-		.reason = fm_error_reason(code), .text = text});
+	fm_out_event(&(struct fm_event){.event = "rejected",
+	        .system = h->system->name,
+	        .stage = "collect",
+	        .candidate = j->candidate->id,
+	        .klass = fm_error_class(code),
+	        .reason = fm_error_reason(code),
+	        .text = text});
 	return rc;
 }
 
@@ -132,14 +137,14 @@ static int repair_job(struct fm_campaign *c, const struct fm_job *job, DIR *dir)
 	rewinddir(dir);
 	while ((e = readdir(dir)) != NULL) {
 		if (strncmp(e->d_name, ".in-", 4) == 0 &&
-			has_manifest(c, e->d_name, job->manifest_sha256)) {
+		        has_manifest(c, e->d_name, job->manifest_sha256)) {
 			fm_say("%s: finishing the interrupted arrival of %s", job->system,
-				job->candidate);
+			        job->candidate);
 			return move_to(c, e->d_name, parent, job->candidate);
 		}
 	}
 	fm_say("%s: the accepted bundle of %s is gone from %s/%s; it is measured again",
-		job->system, job->candidate, c->path, path);
+	        job->system, job->candidate, c->path, path);
 	return fm_journal_redo(c->journal, job->system, job->candidate, "measure");
 }
 
@@ -151,7 +156,7 @@ int fm_keep_repair(struct fm_campaign *c)
 	int fd = openat(c->incoming, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	int rc = dir == NULL ? fm_fail_errno("%s/incoming", c->path)
-			     : fm_journal_jobs(c->journal, &jobs, &count);
+	                     : fm_journal_jobs(c->journal, &jobs, &count);
 
 	for (size_t i = 0; rc == FM_OK && i < count; i++) {
 		if (jobs[i].state == FM_JOB_ACCEPTED)

@@ -1,4 +1,5 @@
-/* stage_push.c: brings the candidates' source trees to a host: asks what is there, sends the rest as one tar stream. */
+/* stage_push.c: brings the candidates' source trees to a host: asks what is there, sends the rest
+ * as one tar stream. */
 #include "orchestrator/archive.h"
 #include "orchestrator/host.h"
 #include "orchestrator/hostlog.h"
@@ -129,7 +130,7 @@ static int pack_tree(struct fm_archive *tar, const struct fm_candidate *c)
 	char *next = list;
 	int fd = -1;
 	int rc = c->folder == NULL || list == NULL ? fm_fail(FM_ERR_INTERNAL, "%s: no tree", c->id)
-						   : fm_fs_dir(AT_FDCWD, c->folder, &fd);
+	                                           : fm_fs_dir(AT_FDCWD, c->folder, &fd);
 
 	if (rc == FM_OK)
 		rc = fm_archive_dir(tar, c->tree_sha256);
@@ -146,7 +147,8 @@ static int pack_tree(struct fm_archive *tar, const struct fm_candidate *c)
 	return rc;
 }
 
-/* The call, the lists, the stream. An error in the middle leaves a session that can only be closed. */
+/* The call, the lists, the stream. An error in the middle leaves a session that can only be closed.
+ */
 static int send_trees(struct push *p)
 {
 	struct fm_session *s = p->h->session;
@@ -157,14 +159,14 @@ static int send_trees(struct push *p)
 
 	for (size_t i = 0; rc == FM_OK && i < p->count; i++)
 		rc = fm_text_put(&call, "tree", "%s %zu", p->trees[i]->tree_sha256,
-			p->trees[i]->tree_list.len);
+		        p->trees[i]->tree_list.len);
 	if (rc == FM_OK)
 		rc = fm_text_end(&call);
 	if (rc == FM_OK)
 		rc = fm_session_stream_begin(s, &call);
 	for (size_t i = 0; rc == FM_OK && i < p->count; i++)
 		rc = fm_session_stream_write(
-			s, p->trees[i]->tree_list.data, p->trees[i]->tree_list.len);
+		        s, p->trees[i]->tree_list.data, p->trees[i]->tree_list.len);
 	if (rc == FM_OK)
 		rc = fm_archive_start(&tar, to_host, p);
 	for (size_t i = 0; rc == FM_OK && i < p->count; i++)
@@ -194,11 +196,11 @@ int fm_stage_push(struct fm_host *h)
 
 	if (rc == FM_OK && p.count > 0) {
 		fm_host_event(h, "stage", "push", NULL, "%zu source tree%s, %llu bytes", p.count,
-			p.count == 1 ? "" : "s", (unsigned long long)p.bytes);
+		        p.count == 1 ? "" : "s", (unsigned long long)p.bytes);
 		rc = send_trees(&p);
 		fm_hostlog_say(h->log, "push of %zu trees: %s in %s", p.count,
-			rc == FM_OK ? "ok" : fm_error_text(),
-			fm_duration(fm_now_ns() - start, took));
+		        rc == FM_OK ? "ok" : fm_error_text(),
+		        fm_duration(fm_now_ns() - start, took));
 	}
 	fm_buf_free(&p.piece);
 	free(p.trees);

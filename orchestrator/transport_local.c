@@ -18,12 +18,12 @@ struct fm_transport {
 struct fm_channel {
 	struct fm_transport *t;
 	pid_t pid;
-	int fd, err;        /* -1: closed */
+	int fd, err;           /* -1: closed */
 	struct fm_buf pending; /* stderr that came while writing */
 };
 
 static int local_open(struct fm_transport **out, const struct fm_system *system,
-	const struct fm_home *home, int wake, uint64_t deadline)
+        const struct fm_home *home, int wake, uint64_t deadline)
 {
 	(void)system;
 	(void)home;
@@ -50,7 +50,7 @@ static void run_child(int fd, int err, const char *command)
 }
 
 static int local_exec(
-	struct fm_transport *t, const char *command, struct fm_channel **out, uint64_t deadline)
+        struct fm_transport *t, const char *command, struct fm_channel **out, uint64_t deadline)
 {
 	struct fm_channel *c = fm_alloc(sizeof *c);
 	int pair[2] = {-1, -1};
@@ -64,7 +64,7 @@ static int local_exec(
 	c->t = t;
 	c->pending = FM_BUF_INIT(PENDING_MAX);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 ||
-		pipe2(err, O_CLOEXEC) != 0) {
+	        pipe2(err, O_CLOEXEC) != 0) {
 		rc = fm_fail_errno("local shell: socket pair");
 		goto out;
 	}
@@ -96,7 +96,8 @@ out:
 	return rc;
 }
 
-/* One read from a descriptor that polled ready: bytes, 0 at its end, -1 for not yet, other negative codes. */
+/* One read from a descriptor that polled ready: bytes, 0 at its end, -1 for not yet, other negative
+ * codes. */
 static ssize_t read_ready(int fd, void *bytes, size_t size)
 {
 	ssize_t n = read(fd, bytes, size);
@@ -111,7 +112,7 @@ static ssize_t read_ready(int fd, void *bytes, size_t size)
 }
 
 static ssize_t local_read(
-	struct fm_channel *c, void *bytes, size_t size, int *is_stderr, uint64_t deadline)
+        struct fm_channel *c, void *bytes, size_t size, int *is_stderr, uint64_t deadline)
 {
 	if (c->pending.len > 0) {
 		size_t n = c->pending.len < size ? c->pending.len : size;
@@ -191,8 +192,8 @@ static int local_write(struct fm_channel *c, const void *bytes, size_t len, uint
 static int local_eof(struct fm_channel *c)
 {
 	return shutdown(c->fd, SHUT_WR) == 0 || errno == ENOTCONN
-		       ? FM_OK
-		       : fm_fail_errno("local shell: shutdown");
+	               ? FM_OK
+	               : fm_fail_errno("local shell: shutdown");
 }
 
 static void release(struct fm_channel *c)
@@ -244,15 +245,15 @@ static const char *local_describe(const struct fm_transport *t)
 }
 
 const struct fm_transport_ops fm_transport_local = {
-	.open = local_open,
-	.close = local_close,
-	.exec = local_exec,
-	.read = local_read,
-	.write = local_write,
-	.eof = local_eof,
-	.finish = local_finish,
-	.discard = local_discard,
-	.set_wake = local_set_wake,
-	.host_key = local_host_key,
-	.describe = local_describe,
+        .open = local_open,
+        .close = local_close,
+        .exec = local_exec,
+        .read = local_read,
+        .write = local_write,
+        .eof = local_eof,
+        .finish = local_finish,
+        .discard = local_discard,
+        .set_wake = local_set_wake,
+        .host_key = local_host_key,
+        .describe = local_describe,
 };

@@ -1,4 +1,5 @@
-/* transport_ssh.c: a host over SSH; the only file that sees libssh. The session is non-blocking throughout: every wait is ours. */
+/* transport_ssh.c: a host over SSH; the only file that sees libssh. The session is non-blocking
+ * throughout: every wait is ours. */
 #include "orchestrator/transport_ssh.h"
 #include "orchestrator/connect.h"
 #include "orchestrator/hostkey.h"
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #define KNOWN_HOSTS_MAX (16u << 20)
-#define SLICE           (1 * FM_S) /* no single poll is trusted for longer */
+#define SLICE           (1 * FM_S)  /* no single poll is trusted for longer */
 #define STEP_WAIT       (20 * FM_S) /* for one step of the handshake */
 
 struct fm_transport {
@@ -60,8 +61,8 @@ static int ssh_failed(struct fm_transport *t, const char *step)
 	char shown[400];
 	const char *text = ssh_get_error(t->s);
 
-	return fm_fail(FM_ERR_DROPPED, "%s: %s", step,
-		fm_escape(text, strlen(text), shown, sizeof shown));
+	return fm_fail(
+	        FM_ERR_DROPPED, "%s: %s", step, fm_escape(text, strlen(text), shown, sizeof shown));
 }
 
 static int set_nonblocking(int fd)
@@ -69,10 +70,11 @@ static int set_nonblocking(int fd)
 	int flags = fcntl(fd, F_GETFL);
 
 	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 ? FM_OK
-									   : fm_fail_errno("socket");
+	                                                                 : fm_fail_errno("socket");
 }
 
-/* Key exchange over the connected socket; fd belongs to the session from here on, whatever happens. */
+/* Key exchange over the connected socket; fd belongs to the session from here on, whatever happens.
+ */
 static int handshake(struct fm_transport *t, const char *known_hosts, int fd, uint64_t deadline)
 {
 	const struct fm_ssh_target *g = &t->target;
@@ -82,12 +84,12 @@ static int handshake(struct fm_transport *t, const char *known_hosts, int fd, ui
 	int no = 0, rc;
 
 	if (ssh_options_set(t->s, SSH_OPTIONS_PROCESS_CONFIG, &no) != SSH_OK ||
-		ssh_options_set(t->s, SSH_OPTIONS_HOST, name) != SSH_OK ||
-		ssh_options_set(t->s, SSH_OPTIONS_PORT, &port) != SSH_OK ||
-		ssh_options_set(t->s, SSH_OPTIONS_USER, g->user) != SSH_OK ||
-		ssh_options_set(t->s, SSH_OPTIONS_KNOWNHOSTS, known_hosts) != SSH_OK ||
-		ssh_options_set(t->s, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null") != SSH_OK ||
-		ssh_options_set(t->s, SSH_OPTIONS_FD, &fd) != SSH_OK) {
+	        ssh_options_set(t->s, SSH_OPTIONS_HOST, name) != SSH_OK ||
+	        ssh_options_set(t->s, SSH_OPTIONS_PORT, &port) != SSH_OK ||
+	        ssh_options_set(t->s, SSH_OPTIONS_USER, g->user) != SSH_OK ||
+	        ssh_options_set(t->s, SSH_OPTIONS_KNOWNHOSTS, known_hosts) != SSH_OK ||
+	        ssh_options_set(t->s, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null") != SSH_OK ||
+	        ssh_options_set(t->s, SSH_OPTIONS_FD, &fd) != SSH_OK) {
 		close(fd);
 		return fm_fail(FM_ERR_INTERNAL, "SSH options: %s", ssh_get_error(t->s));
 	}
@@ -100,7 +102,7 @@ static int handshake(struct fm_transport *t, const char *known_hosts, int fd, ui
 			return ssh_failed(t, "SSH handshake");
 		/* libssh made the socket blocking: undo it before anything can wait there */
 		if ((rc = set_nonblocking(fd)) != FM_OK ||
-			(rc = wait_socket(t, POLLIN, deadline)) != FM_OK)
+		        (rc = wait_socket(t, POLLIN, deadline)) != FM_OK)
 			return fm_wrap(rc, "SSH handshake");
 	}
 	return set_nonblocking(fd);
@@ -119,12 +121,12 @@ static int reach(struct fm_transport *t, const struct fm_home *home, uint64_t de
 
 	signal(SIGPIPE, SIG_IGN); /* libssh writes to sockets that may be gone */
 	rc = store == NULL ? FM_ERR_MEMORY
-			   : fm_ssh_resolve(t->system, &t->target, t->wake, deadline);
+	                   : fm_ssh_resolve(t->system, &t->target, t->wake, deadline);
 	if (rc == FM_OK && (t->target.jump != NULL || t->target.proxy_command != NULL))
 		rc = fm_connect_proxy(&t->target, store, &fd, &t->proxy);
 	else if (rc == FM_OK)
 		rc = fm_connect(t->target.hostname, t->target.port, t->target.family, t->wake,
-			deadline, &fd, peer);
+		        deadline, &fd, peer);
 	if (rc == FM_OK && (t->s = ssh_new()) == NULL) {
 		close(fd);
 		rc = FM_ERR_MEMORY;
@@ -173,8 +175,8 @@ static int read_offer(struct fm_transport *t, struct offer *o)
 		return ssh_failed(t, "host key");
 	o->type = ssh_key_type_to_char(ssh_key_type(key));
 	if (ssh_key_type(key) == SSH_KEYTYPE_ECDSA_P256 ||
-		ssh_key_type(key) == SSH_KEYTYPE_ECDSA_P384 ||
-		ssh_key_type(key) == SSH_KEYTYPE_ECDSA_P521)
+	        ssh_key_type(key) == SSH_KEYTYPE_ECDSA_P384 ||
+	        ssh_key_type(key) == SSH_KEYTYPE_ECDSA_P521)
 		o->type = ssh_pki_key_ecdsa_name(key);
 	o->print = fingerprint_of(key);
 	if (ssh_pki_export_pubkey_base64(key, &o->base64) != SSH_OK)
@@ -183,16 +185,19 @@ static int read_offer(struct fm_transport *t, struct offer *o)
 	if (o->print == NULL || o->base64 == NULL)
 		return fm_fail(FM_ERR_MEMORY, "host key");
 	o->key = (struct fm_hostkey){.system = t->system->name,
-		.host = t->target.host_key_alias != NULL ? t->target.host_key_alias
-							 : t->target.hostname,
-		.port = t->target.host_key_alias != NULL ? 22 : t->target.port, .type = o->type,
-		.base64 = o->base64, .fingerprint = o->print};
+	        .host = t->target.host_key_alias != NULL ? t->target.host_key_alias
+	                                                 : t->target.hostname,
+	        .port = t->target.host_key_alias != NULL ? 22 : t->target.port,
+	        .type = o->type,
+	        .base64 = o->base64,
+	        .fingerprint = o->print};
 	snprintf(t->fingerprint, sizeof t->fingerprint, "%s", o->print);
 	return FM_OK;
 }
 
 /* What libssh says about a known_hosts file, and the key that file holds instead. */
-static enum fm_hostkey_verdict ask_library(struct fm_transport *t, const char *file, struct offer *o)
+static enum fm_hostkey_verdict ask_library(
+        struct fm_transport *t, const char *file, struct offer *o)
 {
 	struct ssh_knownhosts_entry *entry = NULL;
 	enum ssh_known_hosts_e said;
@@ -201,8 +206,8 @@ static enum fm_hostkey_verdict ask_library(struct fm_transport *t, const char *f
 		return FM_HOSTKEY_IS_UNKNOWN;
 	said = ssh_session_is_known_server(t->s);
 	if ((said == SSH_KNOWN_HOSTS_CHANGED || said == SSH_KNOWN_HOSTS_OTHER) &&
-		ssh_session_get_known_hosts_entry(t->s, &entry) != SSH_KNOWN_HOSTS_ERROR &&
-		entry != NULL && o->held == NULL) {
+	        ssh_session_get_known_hosts_entry(t->s, &entry) != SSH_KNOWN_HOSTS_ERROR &&
+	        entry != NULL && o->held == NULL) {
 		o->held = fingerprint_of(entry->publickey);
 		o->key.held = o->held;
 	}
@@ -230,7 +235,7 @@ static int judge(struct fm_transport *t, const char *file, const char *pin, stru
 
 	if (rc == FM_OK)
 		rc = fm_hostkey_decide(&o->key, pin, ask_library(t, file, o), file,
-			there ? &text : NULL, warn, sizeof warn);
+		        there ? &text : NULL, warn, sizeof warn);
 	if (rc == FM_OK && warn[0] != '\0')
 		fm_say("%s: warning: %s", t->system->name, warn);
 	fm_buf_free(&text);
@@ -256,7 +261,7 @@ static int try_key(struct fm_transport *t, ssh_key key, uint64_t deadline, int *
 {
 	for (;;) {
 		int said = key != NULL ? ssh_userauth_publickey(t->s, NULL, key)
-				       : ssh_userauth_agent(t->s, NULL);
+		                       : ssh_userauth_agent(t->s, NULL);
 
 		*rc = FM_OK;
 		if (said != SSH_AUTH_AGAIN)
@@ -273,15 +278,17 @@ static int refused(struct fm_transport *t, size_t tried)
 	size_t used = 0;
 
 	for (size_t i = 0; i < t->target.identity_count && used < sizeof names - 100; i++)
-		used += (size_t)snprintf(names + used, sizeof names - used, " %.90s",
-			t->target.identity[i]);
+		used += (size_t)snprintf(
+		        names + used, sizeof names - used, " %.90s", t->target.identity[i]);
 	if (tried == 0)
 		return fm_fail(FM_ERR_AUTH,
-			"no key to offer for %s@%s (no readable key without passphrase%s, none in the "
-			"ssh-agent); name one with identity = FILE",
-			t->target.user, t->target.hostname, names[0] != '\0' ? " among the files" : "");
+		        "no key to offer for %s@%s (no readable key without passphrase%s, none in "
+		        "the "
+		        "ssh-agent); name one with identity = FILE",
+		        t->target.user, t->target.hostname,
+		        names[0] != '\0' ? " among the files" : "");
 	return fm_fail(FM_ERR_AUTH, "%s@%s refused the key%s; tried:%s", t->target.user,
-		t->target.hostname, tried == 1 ? "" : "s", names);
+	        t->target.hostname, tried == 1 ? "" : "s", names);
 }
 
 /* Keys the agent holds, then key files without passphrase; never a password, never a question. */
@@ -300,11 +307,12 @@ static int authenticate(struct fm_transport *t, uint64_t deadline)
 			snprintf(t->how, sizeof t->how, "key of the ssh-agent");
 		}
 	}
-	for (size_t i = 0; rc == FM_OK && said == SSH_AUTH_DENIED && i < t->target.identity_count; i++) {
+	for (size_t i = 0; rc == FM_OK && said == SSH_AUTH_DENIED && i < t->target.identity_count;
+	        i++) {
 		ssh_key key = NULL;
 
-		if (ssh_pki_import_privkey_file(
-			    t->target.identity[i], "", NULL, NULL, &key) != SSH_OK)
+		if (ssh_pki_import_privkey_file(t->target.identity[i], "", NULL, NULL, &key) !=
+		        SSH_OK)
 			continue; /* has a passphrase, or is no key */
 		tried++;
 		said = try_key(t, key, deadline, &rc);
@@ -353,7 +361,7 @@ static int new_transport(struct fm_transport **out, const struct fm_system *syst
 }
 
 static int ssh_open_(struct fm_transport **out, const struct fm_system *system,
-	const struct fm_home *home, int wake, uint64_t deadline)
+        const struct fm_home *home, int wake, uint64_t deadline)
 {
 	struct fm_transport *t = NULL;
 	int rc = new_transport(&t, system, wake);
@@ -367,10 +375,10 @@ static int ssh_open_(struct fm_transport **out, const struct fm_system *system,
 		rc = authenticate(t, deadline);
 	if (rc == FM_OK) {
 		snprintf(t->describe, sizeof t->describe, "%s@%s port %d%s%s, %s, host key %s",
-			t->target.user, t->target.hostname, t->target.port,
-			t->target.jump != NULL ? " through " : "",
-			t->target.jump != NULL ? t->target.jump : "", t->how,
-			t->pinned ? "pinned" : "in known_hosts");
+		        t->target.user, t->target.hostname, t->target.port,
+		        t->target.jump != NULL ? " through " : "",
+		        t->target.jump != NULL ? t->target.jump : "", t->how,
+		        t->pinned ? "pinned" : "in known_hosts");
 		*out = t;
 		t = NULL;
 	}
@@ -379,7 +387,7 @@ static int ssh_open_(struct fm_transport **out, const struct fm_system *system,
 }
 
 int fm_ssh_learn(const struct fm_system *system, const struct fm_home *home,
-	const char *fingerprint, uint64_t deadline, char offered[64], bool *added)
+        const char *fingerprint, uint64_t deadline, char offered[64], bool *added)
 {
 	struct fm_transport *t = NULL;
 	struct offer o = {0};
@@ -405,11 +413,11 @@ int fm_ssh_learn(const struct fm_system *system, const struct fm_home *home,
 		vouched = strcmp(fingerprint, o.print) == 0;
 		if (!vouched)
 			rc = fm_fail(FM_ERR_HOSTKEY_PIN, "%s port %d offers host key %s, not %s",
-				o.key.host, o.key.port, o.print, fingerprint);
+			        o.key.host, o.key.port, o.print, fingerprint);
 	}
 	for (size_t i = 0; fingerprint == NULL && rc == FM_ERR_HOSTKEY_UNKNOWN && !vouched &&
-			   i < t->target.known_hosts_count;
-		i++) {
+	                   i < t->target.known_hosts_count;
+	        i++) {
 		int user = judge(t, t->target.known_hosts[i], NULL, &o);
 
 		vouched = user == FM_OK;
@@ -441,7 +449,7 @@ static void chan_discard(struct fm_channel *c)
 }
 
 static int chan_exec(
-	struct fm_transport *t, const char *command, struct fm_channel **out, uint64_t deadline)
+        struct fm_transport *t, const char *command, struct fm_channel **out, uint64_t deadline)
 {
 	struct fm_channel *c = fm_alloc(sizeof *c);
 	int said, rc = c == NULL ? FM_ERR_MEMORY : FM_OK;
@@ -454,10 +462,10 @@ static int chan_exec(
 	}
 	while (rc == FM_OK && (said = ssh_channel_open_session(c->ch)) != SSH_OK)
 		rc = said == SSH_AGAIN ? wait_socket(t, POLLIN, deadline)
-				       : ssh_failed(t, "opening a channel");
+		                       : ssh_failed(t, "opening a channel");
 	while (rc == FM_OK && (said = ssh_channel_request_exec(c->ch, command)) != SSH_OK)
 		rc = said == SSH_AGAIN ? wait_socket(t, POLLIN, deadline)
-				       : ssh_failed(t, "starting a shell");
+		                       : ssh_failed(t, "starting a shell");
 	if (rc == FM_OK) {
 		*out = c;
 		c = NULL;
@@ -467,7 +475,7 @@ static int chan_exec(
 }
 
 static ssize_t chan_read(
-	struct fm_channel *c, void *bytes, size_t size, int *is_stderr, uint64_t deadline)
+        struct fm_channel *c, void *bytes, size_t size, int *is_stderr, uint64_t deadline)
 {
 	for (;;) {
 		int rc;
@@ -475,7 +483,7 @@ static ssize_t chan_read(
 		/* Drain what is decoded already before asking the socket. */
 		for (*is_stderr = 1; *is_stderr >= 0; --*is_stderr) {
 			int n = ssh_channel_read_timeout(
-				c->ch, bytes, (uint32_t)size, *is_stderr, 0);
+			        c->ch, bytes, (uint32_t)size, *is_stderr, 0);
 
 			if (n > 0)
 				return n;
@@ -496,8 +504,9 @@ static int chan_write(struct fm_channel *c, const void *bytes, size_t len, uint6
 	const char *next = bytes;
 
 	for (;;) {
-		int n = len > 0 ? ssh_channel_write(c->ch, next, (uint32_t)(len < 1u << 20 ? len : 1u << 20))
-				: 0;
+		int n = len > 0 ? ssh_channel_write(
+		                          c->ch, next, (uint32_t)(len < 1u << 20 ? len : 1u << 20))
+		                : 0;
 		int rc;
 
 		if (n == SSH_ERROR)
@@ -508,9 +517,12 @@ static int chan_write(struct fm_channel *c, const void *bytes, size_t len, uint6
 		}
 		if (ssh_channel_is_eof(c->ch) || ssh_channel_is_closed(c->ch))
 			return fm_fail(FM_ERR_DROPPED, "the far side closed the channel");
-		/* Nothing of ours may stay behind in libssh: the line could be silent from here on. */
-		(void)ssh_blocking_flush(c->t->s, 0);
-		if (len == 0 && (ssh_get_poll_flags(c->t->s) & SSH_WRITE_PENDING) == 0)
+		/* Nothing of ours may stay behind in libssh: the line could be silent from here on.
+		 */
+		rc = ssh_blocking_flush(c->t->s, 0);
+		if (rc == SSH_ERROR)
+			return ssh_failed(c->t, "write");
+		if (len == 0 && rc == SSH_OK)
 			return FM_OK;
 		if (n > 0 && len > 0)
 			continue;
@@ -535,7 +547,8 @@ static int chan_finish(struct fm_channel *c, int *status, uint64_t deadline)
 		n = chan_read(c, piece, sizeof piece, &is_stderr, deadline);
 	if (n < 0)
 		rc = (int)n;
-	while (rc == FM_OK && !ssh_channel_is_closed(c->ch)) /* the status may come behind the end */
+	while (rc == FM_OK &&
+	        !ssh_channel_is_closed(c->ch)) /* the status may come behind the end */
 		rc = wait_socket(c->t, POLLIN, deadline);
 	*status = rc == FM_OK ? ssh_channel_get_exit_status(c->ch) : -1;
 	chan_discard(c);
@@ -558,15 +571,15 @@ static const char *describe(const struct fm_transport *t)
 }
 
 const struct fm_transport_ops fm_transport_ssh = {
-	.open = ssh_open_,
-	.close = ssh_close_,
-	.exec = chan_exec,
-	.read = chan_read,
-	.write = chan_write,
-	.eof = chan_eof,
-	.finish = chan_finish,
-	.discard = chan_discard,
-	.set_wake = set_wake,
-	.host_key = host_key,
-	.describe = describe,
+        .open = ssh_open_,
+        .close = ssh_close_,
+        .exec = chan_exec,
+        .read = chan_read,
+        .write = chan_write,
+        .eof = chan_eof,
+        .finish = chan_finish,
+        .discard = chan_discard,
+        .set_wake = set_wake,
+        .host_key = host_key,
+        .describe = describe,
 };

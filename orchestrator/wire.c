@@ -6,7 +6,7 @@
 #define SEND_WAIT (120 * FM_S) /* for one frame to be taken; the line may be slow */
 
 void fm_wire_start(
-	struct fm_wire *w, const struct fm_transport_ops *ops, struct fm_channel *c, int log)
+        struct fm_wire *w, const struct fm_transport_ops *ops, struct fm_channel *c, int log)
 {
 	*w = (struct fm_wire){.ops = ops, .c = c, .log = log, .heard = fm_now_ns()};
 	fm_frame_reader_init(&w->reader);
@@ -75,8 +75,8 @@ static int closed(const struct fm_wire *w)
 	char shown[700];
 
 	fm_escape(w->said, strlen(w->said), shown, sizeof shown);
-	return fm_fail(FM_ERR_DROPPED, "the agent closed the line%s%s", w->said[0] != '\0' ? ": " : "",
-		shown);
+	return fm_fail(FM_ERR_DROPPED, "the agent closed the line%s%s",
+	        w->said[0] != '\0' ? ": " : "", shown);
 }
 
 /* One read; stderr goes to the log. FM_OK also when nothing came before the next ping is due. */
@@ -133,7 +133,8 @@ int fm_wire_next(struct fm_wire *w, struct fm_frame *frame, int silence_s)
 			continue;
 		rc = feed(w, since + (uint64_t)silence_s * FM_S);
 		if (rc == FM_ERR_TIMEOUT)
-			return fm_fail(FM_ERR_TIMEOUT, "no byte from the agent for %d s", silence_s);
+			return fm_fail(
+			        FM_ERR_TIMEOUT, "no byte from the agent for %d s", silence_s);
 		if (rc != FM_OK)
 			return rc;
 	}

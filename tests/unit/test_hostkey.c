@@ -16,8 +16,13 @@
 #define OTHER "AAAAC3NzaC1lZDI1NTE5AAAAIBBBB7/zzhC+HXDdGOdLwJln5NYwm6UNXx3chmQSVTG4"
 #define PRINT "SHA256:offeredofferedofferedofferedofferedofferedof"
 
-static const struct fm_hostkey key = {.system = "x86_1", .host = "h", .port = 2222,
-	.type = "ssh-ed25519", .base64 = KEY, .fingerprint = PRINT, .held = "SHA256:held"};
+static const struct fm_hostkey key = {.system = "x86_1",
+        .host = "h",
+        .port = 2222,
+        .type = "ssh-ed25519",
+        .base64 = KEY,
+        .fingerprint = PRINT,
+        .held = "SHA256:held"};
 
 struct shape {
 	const char *text; /* NULL: no file */
@@ -27,25 +32,26 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-	{"[h]:2222 ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK, FM_OK, NULL},
-	{"|1|c2FsdHNhbHRzYWx0c2FsdHNhbHQ=|aGFzaGhhc2hoYXNoaGFzaGhhc2g= ssh-ed25519 " KEY "\n",
-		FM_HOSTKEY_OK, FM_OK, NULL},
-	{"[*]:2222 ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK, FM_OK, NULL},
-	{"[h]:2222 ssh-ed25519 " OTHER "\n[h]:2222 ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK, FM_OK, NULL},
-	{"garbage line\n[h]:2222 ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK, FM_OK, "line 1"},
-	{"h ssh-ed25519 " KEY "\n", FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_UNKNOWN,
-		"without a port: it must be [h]:2222"},
-	{"[h]:2222 ssh-ed25519 " KEY "\r\n", FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_UNKNOWN,
-		"line 1 ends in a carriage return"},
-	{"", FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_UNKNOWN, "is empty"},
-	{NULL, FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_UNKNOWN, "there is no store"},
-	{"@revoked other ssh-ed25519 " KEY "\n", FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_REVOKED,
-		"line 1 revokes"},
-	{"[h]:2222 ssh-ed25519 " KEY "\n@revoked * ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK,
-		FM_ERR_HOSTKEY_REVOKED, "line 2 revokes"},
-	{"[h]:2222 ssh-rsa AAAAB3Nza\n", FM_HOSTKEY_IS_OTHER, FM_ERR_HOSTKEY_OTHER, "another type"},
-	{"[h]:2222 ssh-ed25519 " OTHER "\n", FM_HOSTKEY_IS_CHANGED, FM_ERR_HOSTKEY_CHANGED,
-		"SHA256:held"},
+        {"[h]:2222 ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK, FM_OK, NULL},
+        {"|1|c2FsdHNhbHRzYWx0c2FsdHNhbHQ=|aGFzaGhhc2hoYXNoaGFzaGhhc2g= ssh-ed25519 " KEY "\n",
+                FM_HOSTKEY_OK, FM_OK, NULL},
+        {"[*]:2222 ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK, FM_OK, NULL},
+        {"[h]:2222 ssh-ed25519 " OTHER "\n[h]:2222 ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK, FM_OK,
+                NULL},
+        {"garbage line\n[h]:2222 ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK, FM_OK, "line 1"},
+        {"h ssh-ed25519 " KEY "\n", FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_UNKNOWN,
+                "without a port: it must be [h]:2222"},
+        {"[h]:2222 ssh-ed25519 " KEY "\r\n", FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_UNKNOWN,
+                "line 1 ends in a carriage return"},
+        {"", FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_UNKNOWN, "is empty"},
+        {NULL, FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_UNKNOWN, "there is no store"},
+        {"@revoked other ssh-ed25519 " KEY "\n", FM_HOSTKEY_IS_UNKNOWN, FM_ERR_HOSTKEY_REVOKED,
+                "line 1 revokes"},
+        {"[h]:2222 ssh-ed25519 " KEY "\n@revoked * ssh-ed25519 " KEY "\n", FM_HOSTKEY_OK,
+                FM_ERR_HOSTKEY_REVOKED, "line 2 revokes"},
+        {"[h]:2222 ssh-rsa AAAAB3Nza\n", FM_HOSTKEY_IS_OTHER, FM_ERR_HOSTKEY_OTHER, "another type"},
+        {"[h]:2222 ssh-ed25519 " OTHER "\n", FM_HOSTKEY_IS_CHANGED, FM_ERR_HOSTKEY_CHANGED,
+                "SHA256:held"},
 };
 
 static int decide(const struct shape *s, const char *pin, char *warn)
@@ -55,7 +61,7 @@ static int decide(const struct shape *s, const char *pin, char *warn)
 
 	assert_int_equal(fm_buf_puts(&text, s->text != NULL ? s->text : ""), FM_OK);
 	rc = fm_hostkey_decide(
-		&key, pin, s->library, "store", s->text != NULL ? &text : NULL, warn, 300);
+	        &key, pin, s->library, "store", s->text != NULL ? &text : NULL, warn, 300);
 	fm_buf_free(&text);
 	return rc;
 }
@@ -68,9 +74,10 @@ static void test_shapes(void **state)
 		int rc = decide(&shapes[i], NULL, warn);
 
 		if (rc != shapes[i].want)
-			fail_msg("shape %zu: %d, want %d: %s", i, rc, shapes[i].want, fm_error_text());
+			fail_msg("shape %zu: %d, want %d: %s", i, rc, shapes[i].want,
+			        fm_error_text());
 		if (shapes[i].says != NULL &&
-			strstr(rc == FM_OK ? warn : fm_error_text(), shapes[i].says) == NULL)
+		        strstr(rc == FM_OK ? warn : fm_error_text(), shapes[i].says) == NULL)
 			fail_msg("shape %zu says: %s", i, rc == FM_OK ? warn : fm_error_text());
 		if (rc == FM_OK && shapes[i].says == NULL)
 			assert_string_equal(warn, "");
@@ -88,10 +95,10 @@ static void test_pin(void **state)
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
 		bool revoked = shapes[i].want == FM_ERR_HOSTKEY_REVOKED;
 
-		assert_int_equal(decide(&shapes[i], PRINT, warn),
-			revoked ? FM_ERR_HOSTKEY_REVOKED : FM_OK);
+		assert_int_equal(
+		        decide(&shapes[i], PRINT, warn), revoked ? FM_ERR_HOSTKEY_REVOKED : FM_OK);
 		assert_int_equal(decide(&shapes[i], "SHA256:pinned", warn),
-			revoked ? FM_ERR_HOSTKEY_REVOKED : FM_ERR_HOSTKEY_PIN);
+		        revoked ? FM_ERR_HOSTKEY_REVOKED : FM_ERR_HOSTKEY_PIN);
 	}
 	assert_non_null(strstr(fm_error_text(), "SHA256:pinned"));
 }
@@ -121,8 +128,7 @@ static void test_add(void **state)
 	k.port = 22; /* another name: added */
 	assert_int_equal(fm_hostkey_add(dir, &k), FM_OK);
 	read_store(dir, &text);
-	assert_string_equal(
-		text.data, "[h]:2222 ssh-ed25519 " OTHER "\nh ssh-ed25519 " OTHER "\n");
+	assert_string_equal(text.data, "[h]:2222 ssh-ed25519 " OTHER "\nh ssh-ed25519 " OTHER "\n");
 	fm_buf_free(&text);
 	close(dir);
 	assert_int_equal(fm_fs_remove(AT_FDCWD, folder), FM_OK);
@@ -131,9 +137,9 @@ static void test_add(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_pin),
-		cmocka_unit_test(test_add),
+	        cmocka_unit_test(test_shapes),
+	        cmocka_unit_test(test_pin),
+	        cmocka_unit_test(test_add),
 	};
 
 	if (fm_crypto_init() != FM_OK)
