@@ -57,6 +57,25 @@ const struct fm_command fm_commands[] = {
                 "enough where the SSH host\n"
                 "key is pinned; --fingerprint pins it.",
                 "fingerprint yes root", false, fm_cmd_enrol},
+        {"fetch", "ID...", "gets official packages and unpacks the sources their recipes name",
+                "ID is a candidate of origin = archive, or the one beside it: hash-09 means "
+                "hash-09-archive. Downloads over https\n"
+                "(proxy as in https_proxy; CURL_CA_BUNDLE for another file of certificates), goes "
+                "on where it broke off, and\n"
+                "keeps the package only if its SHA-256 is the recipe's; --archive takes a file at "
+                "hand instead. Only sources and\n"
+                "headers are unpacked and nothing in a package is ever run. Packages and sources "
+                "are kept in $FLEETMARK_HOME/cache,\n"
+                "else $XDG_CACHE_HOME/fleetmark, else ~/.cache/fleetmark. Then: fleetmark run -c "
+                "hash-09-archive",
+                "archive root", false, fm_cmd_fetch},
+        {"adopt", "PACKAGE", "looks into a package never seen before and proposes a recipe",
+                "Lists instances, API headers, KAT files, licences and what will be ignored; "
+                "computes kat.sha256 from the KAT files;\n"
+                "writes candidate.ini, kat.sha256 and what it could not decide to ./adopt-<name>/ "
+                "(-o: elsewhere) for you to read\n"
+                "and commit. Nothing in the package is run.",
+                "output", false, fm_cmd_adopt},
         {"report", "[TREE]", "writes the pages of a tree, or of a published data set, again",
                 "From a sealed tree the same bytes come out again; --check only compares. --data "
                 "reads a data set in the\n"

@@ -55,6 +55,8 @@ const struct fm_option fm_option_table[] = {
                 FIELD(trust), false},
         {0, "fingerprint", FM_OPTION_TEXT, "SHA256:...",
                 "the SSH host key you were told for this host", FIELD(fingerprint), false},
+        {0, "archive", FM_OPTION_TEXT, "FILE", "the package at hand: nothing is downloaded",
+                FIELD(archive), false},
         {'y', "yes", FM_OPTION_FLAG, NULL, "do not ask", FIELD(yes), false},
         {0, "strict", FM_OPTION_FLAG, NULL, "fail if anything at all is marked", FIELD(strict),
                 false},

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -236,4 +237,44 @@ int fm_recipe_load(const char *root, const char *pattern, struct fm_candidates *
 	if (rc != FM_OK)
 		fm_recipe_free(out);
 	return rc;
+}
+
+/* Reads algos/<id>/candidate.ini; *there tells whether the file exists. */
+static int read_one(const char *root, const char *id, struct fm_candidate *c, bool *there)
+{
+	char *ini = fm_sprintf("%s/algos/%s/candidate.ini", root, id);
+	int rc = ini == NULL ? FM_ERR_MEMORY : FM_OK;
+
+	*there = rc == FM_OK && access(ini, F_OK) == 0;
+	if (*there)
+		rc = fm_recipe_ini(ini, id, c);
+	free(ini);
+	return rc;
+}
+
+int fm_recipe_archive(const char *root, const char *id, struct fm_candidate *c)
+{
+	char sibling[FM_NAME_MAX + 16];
+	bool there = false, also = false;
+	int rc;
+
+	memset(c, 0, sizeof *c);
+	if ((rc = fm_name_check("candidate", id)) != FM_OK)
+		return rc;
+	rc = read_one(root, id, c, &there);
+	if (rc == FM_OK && there && strcmp(c->origin, "archive") == 0)
+		return FM_OK;
+	fm_candidate_free(c);
+	snprintf(sibling, sizeof sibling, "%s-archive", id);
+	if (rc == FM_OK && fm_name_ok(sibling))
+		rc = read_one(root, sibling, c, &also);
+	if (rc == FM_OK && also && strcmp(c->origin, "archive") == 0)
+		return FM_OK;
+	fm_candidate_free(c);
+	if (rc != FM_OK)
+		return rc;
+	return fm_fail(FM_ERR_USAGE,
+	        "'%s': %s; %s/algos/%s/candidate.ini would describe its package%s", id,
+	        there ? "has origin = own, nothing to fetch" : "no such candidate", root, sibling,
+	        there ? "" : ", and fleetmark adopt PACKAGE proposes one");
 }

@@ -56,6 +56,9 @@ struct fm_candidates {
  * tree and known answers. Official packages (origin archive) are taken when named in full, or by a glob that matches nothing
  * else; they must have been fetched. An id pattern that matches nothing is FM_ERR_USAGE, listing what is there. */
 FM_CHECK int fm_recipe_load(const char *root, const char *pattern, struct fm_candidates *out);
+/* The recipe alone of an official package, by its id or by that of our own candidate beside it: hash-09 finds hash-09-archive.
+ * Free with fm_candidate_free. FM_ERR_USAGE if there is none. */
+FM_CHECK int fm_recipe_archive(const char *root, const char *id, struct fm_candidate *c);
 void fm_recipe_free(struct fm_candidates *c);
 void fm_candidate_free(struct fm_candidate *c);
 

@@ -1,4 +1,4 @@
-/* recipe_parts.h: the steps of reading one candidate; for recipe*.c only. */
+/* recipe_parts.h: the steps of reading one candidate; for recipe*.c, package*.c and the commands about packages. */
 #ifndef FM_RECIPE_PARTS_H
 #define FM_RECIPE_PARTS_H
 
