@@ -13,7 +13,7 @@
 #define LEFT   40.0
 #define TOP    26.0
 #define BOTTOM 40.0
-#define LETTER 6.1 /* width of a letter of 11 units */
+#define LETTER 6.9 /* width of a letter of 11 units */
 
 /* Colours that people with any kind of colour blindness tell apart, 3:1 or better on white and on
  * #14171a. */

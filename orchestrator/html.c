@@ -36,7 +36,7 @@ static const char style[] =
         "code{background:none;padding:0}\n"
         ".scroll{overflow-x:auto;border:1px solid var(--line);border-radius:4px;margin:.5rem 0 "
         "1rem}\n"
-        "table{border-collapse:collapse;min-width:100%;font-variant-numeric:tabular-nums;font-size:"
+        "table{border-collapse:separate;border-spacing:0;min-width:100%;font-variant-numeric:tabular-nums;font-size:"
         ".93rem}\n"
         "th,td{padding:.28rem .5rem;text-align:left;vertical-align:top;border-bottom:1px solid "
         "var(--line);white-space:nowrap}\n"
@@ -44,6 +44,9 @@ static const char style[] =
         "thead th{background:var(--soft)}tbody tr:last-child>*{border-bottom:0}\n"
         "tbody th{font-weight:400;position:sticky;left:0;background:var(--bg)}thead "
         "th:first-child{position:sticky;left:0}\n"
+        ".pair th,.pair td{white-space:normal}.pair tbody th{position:static;width:32%}\n"
+        "@media (max-width:40rem){tbody "
+        "th{max-width:9rem;white-space:normal;overflow-wrap:anywhere}}\n"
         "td.n{text-align:right}thead th.n{text-align:right}\n"
         ".warn{background:var(--warn-bg);color:var(--warn-fg);border-left:4px solid "
         "#D55E00;padding:.5rem .8rem;margin:.5rem "
@@ -294,14 +297,24 @@ static void judge_columns(const char *s, bool *numeric)
 		numeric[i] = i > 0 && yes[i] > 2 * no[i];
 }
 
+static size_t columns_of(const char *s, const char *end)
+{
+	size_t n = 0;
+
+	for (s++; s < end; s = cell_end(s, end) + 1)
+		n++;
+	return n;
+}
+
 static const char *table(struct html *h, const char *s)
 {
 	const char *end = line_end(s), *body = next_line(line_end(next_line(end)));
 	bool numeric[MOST_COLUMNS];
 
 	judge_columns(body, numeric);
-	say(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
-	       "aria-label=\"table\"><table>\n<thead>\n");
+	say(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\">");
+	say(h, columns_of(s, end) == 2 ? "<table class=\"pair\">\n<thead>\n"
+	                               : "<table>\n<thead>\n");
 	table_row(h, s, end, true, numeric);
 	say(h, "</thead>\n<tbody>\n");
 	for (s = body; *s == '|'; s = next_line(end)) {
