@@ -96,23 +96,39 @@ static int check_doubles(const char *what, struct fm_package_list *l)
 	return FM_OK;
 }
 
+/* The first folder above name that is a file in the list, else NULL. */
+static const struct fm_package_file *file_above(const struct fm_package_list *l, char *name)
+{
+	const struct fm_package_file *found = NULL;
+
+	for (char *slash = strchr(name, '/'); slash != NULL && found == NULL;
+	        slash = strchr(slash + 1, '/')) {
+		struct fm_package_file key = {.name = name};
+
+		*slash = '\0';
+		found = bsearch(&key, l->file, l->count, sizeof key, by_name);
+		*slash = '/';
+		if (found != NULL && found->folder)
+			found = NULL;
+	}
+	return found;
+}
+
 /* No file has something below it. */
 static int check_parents(const char *what, const struct fm_package_list *l)
 {
-	for (size_t i = 0; i < l->count; i++)
-		for (char *slash = strchr(l->file[i].name, '/'); slash != NULL;
-		        slash = strchr(slash + 1, '/')) {
-			struct fm_package_file key = {.name = l->file[i].name};
-			const struct fm_package_file *above;
+	int rc = FM_OK;
 
-			*slash = '\0';
-			above = bsearch(&key, l->file, l->count, sizeof key, by_name);
-			*slash = '/';
-			if (above != NULL && above != &l->file[i] && !above->folder)
-				return refuse(what, l->file[i].name,
-				        "stands below a name that is a file");
-		}
-	return FM_OK;
+	for (size_t i = 0; rc == FM_OK && i < l->count; i++) {
+		char *copy = fm_strdup(l->file[i].name);
+
+		if (copy == NULL)
+			rc = FM_ERR_MEMORY;
+		else if (file_above(l, copy) != NULL)
+			rc = refuse(what, copy, "stands below a name that is a file");
+		free(copy);
+	}
+	return rc;
 }
 
 static uint64_t most_inside(const struct stat *st)
