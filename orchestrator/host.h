@@ -20,10 +20,10 @@ struct fm_host {
 	struct fm_host_job *jobs; /* what this run wants of it */
 	size_t count;
 	int log, wake;
-	uint64_t offset; /* of the remote progress file */
-	uint64_t cells;  /* told in progress so far */
-	bool running;    /* a job of this campaign runs there as far as we know */
-	bool reached;    /* a session stood at least once in this run */
+	uint64_t offset;  /* of the remote progress file */
+	uint64_t history; /* lines before this offset were there when we came: not told again */
+	bool running;     /* a job of this campaign runs there as far as we know */
+	bool reached;     /* a session stood at least once in this run */
 	char end_state[16], end_class[24], end_reason[24],
 	        end_text[256]; /* of the last `end` line */
 	int rc;                /* outcome of the host: FM_OK or why it failed */

@@ -125,7 +125,8 @@ static void stop_remote(struct fm_host *h)
 	if (fm_pool_detached() || !h->running || h->session == NULL)
 		return;
 	if (fm_session_cancel(h->session, h->campaign->name, state, CANCEL_WAIT_S) == FM_OK)
-		fm_host_event(h, "cancelled", NULL, NULL, "job there: %s", state);
+		fm_host_event(h, "stopped", NULL, NULL,
+		        "nothing of ours runs there any more (job %s)", state);
 	else
 		fm_say("%s: could not be told to stop (%s); its job ends with its lease",
 		        h->system->name, fm_error_text());

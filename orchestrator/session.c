@@ -78,9 +78,20 @@ static int wait_reply(struct fm_session *s, struct fm_text *reply, int timeout_s
 	}
 }
 
-int fm_session_stream_begin(struct fm_session *s, const struct fm_buf *text)
+int fm_session_send(struct fm_session *s, const struct fm_buf *text)
 {
 	return fm_wire_send(&s->wire, FM_FRAME_CALL, text->data, text->len);
+}
+
+int fm_session_reply(struct fm_session *s, struct fm_text *reply, int timeout_s)
+{
+	memset(reply, 0, sizeof *reply);
+	return wait_reply(s, reply, timeout_s);
+}
+
+int fm_session_stream_begin(struct fm_session *s, const struct fm_buf *text)
+{
+	return fm_session_send(s, text);
 }
 
 int fm_session_stream_write(struct fm_session *s, const void *bytes, size_t len)

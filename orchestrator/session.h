@@ -58,6 +58,11 @@ typedef int fm_session_sink(void *arg, const void *bytes, size_t len);
 FM_CHECK int fm_session_data(
         struct fm_session *s, uint64_t max, fm_session_sink *sink, void *arg, int timeout_s);
 
+/* The halves of a call without data, so that several can be under way (only `get`): each send is
+ * answered by one reply, in order. */
+FM_CHECK int fm_session_send(struct fm_session *s, const struct fm_buf *text);
+FM_CHECK int fm_session_reply(struct fm_session *s, struct fm_text *reply, int timeout_s);
+
 /* A call whose data is streamed: begin, any number of writes, end (which waits for the reply). */
 FM_CHECK int fm_session_stream_begin(struct fm_session *s, const struct fm_buf *text);
 FM_CHECK int fm_session_stream_write(struct fm_session *s, const void *bytes, size_t len);

@@ -19,6 +19,7 @@
 #define CALL_MAX     (64u << 10)
 #define MANIFEST_MAX (16u << 20) /* 16384 lines of at most 467 bytes are less */
 #define GET_WAIT_S   60
+#define AHEAD        16 /* calls under way; as many as the agent allows */
 
 struct fetch {
 	struct fm_host *h;
@@ -42,6 +43,20 @@ static int take_piece(void *arg, const void *bytes, size_t len)
 	return FM_OK;
 }
 
+static int drop_piece(void *arg, const void *bytes, size_t len)
+{
+	(void)arg;
+	(void)bytes;
+	(void)len;
+	return FM_OK;
+}
+
+/* After these codes nothing more can be said on the session. */
+static bool line_is_lost(int rc)
+{
+	return strcmp(fm_error_class(rc), "transport") == 0 || rc == FM_ERR_INTERRUPTED;
+}
+
 static int open_file(struct fetch *f, const char *path)
 {
 	char parent[FM_PATH_MAX + 1];
@@ -63,10 +78,9 @@ static int open_file(struct fetch *f, const char *path)
 	return f->file < 0 ? fm_fail_errno("%s/%s", f->folder, path) : FM_OK;
 }
 
-static int ask_file(struct fetch *f, const char *path, uint64_t max, uint64_t *bytes)
+static int ask_file(const struct fetch *f, const char *path, uint64_t max)
 {
 	struct fm_buf call = FM_BUF_INIT(CALL_MAX);
-	struct fm_text reply = {0};
 	int rc = fm_call_begin(&call, "get");
 
 	if (rc == FM_OK)
@@ -80,30 +94,35 @@ static int ask_file(struct fetch *f, const char *path, uint64_t max, uint64_t *b
 	if (rc == FM_OK)
 		rc = fm_text_end(&call);
 	if (rc == FM_OK)
-		rc = fm_session_call(f->h->session, &call, NULL, 0, &reply, GET_WAIT_S);
-	if (rc == FM_OK)
-		rc = fm_text_take_u64(&reply, "bytes", max, bytes);
-	fm_text_free(&reply);
+		rc = fm_session_send(f->h->session, &call);
 	fm_buf_free(&call);
 	return rc;
 }
 
-/* One file into the folder; hex (may be NULL) is the digest it must have. */
-static int fetch_file(struct fetch *f, const char *path, uint64_t max, const char *hex)
+/* The answer to the oldest ask_file: announced size, bytes into the file, digest (hex NULL: any). A
+ * code of class verify or of our disk leaves the line in step; any other ends the session. */
+static int take_file(struct fetch *f, const char *path, uint64_t max, const char *hex)
 {
+	struct fm_text reply;
 	uint64_t bytes = 0;
 	char seen[65];
-	int rc = ask_file(f, path, max, &bytes);
+	int made, rc = fm_session_reply(f->h->session, &reply, GET_WAIT_S);
 
-	f->got = 0;
 	if (rc == FM_OK)
-		rc = open_file(f, path);
+		rc = fm_text_take_u64(&reply, "bytes", max, &bytes);
+	fm_text_free(&reply);
 	if (rc != FM_OK)
 		return rc;
+	f->got = 0;
+	made = open_file(f, path);
 	fm_sha256_start(&f->hash);
-	rc = fm_session_data(f->h->session, max, take_piece, f, GET_WAIT_S);
-	close(f->file);
+	rc = fm_session_data(
+	        f->h->session, max, made == FM_OK ? take_piece : drop_piece, f, GET_WAIT_S);
+	if (f->file >= 0)
+		close(f->file);
 	f->file = -1;
+	if (rc == FM_OK)
+		rc = made;
 	if (rc != FM_OK)
 		return rc;
 	fm_sha256_end(&f->hash, seen);
@@ -117,27 +136,77 @@ static int fetch_file(struct fetch *f, const char *path, uint64_t max, const cha
 	return FM_OK;
 }
 
+static int fetch_file(struct fetch *f, const char *path, uint64_t max)
+{
+	int rc = ask_file(f, path, max);
+
+	return rc == FM_OK ? take_file(f, path, max, NULL) : rc;
+}
+
+/* Answers to calls sent ahead of a fault are read and forgotten, so that the line can be used
+ * further. */
+static int forget(struct fetch *f, size_t count)
+{
+	int rc = FM_OK;
+
+	while (rc == FM_OK && count-- > 0) {
+		struct fm_text reply;
+
+		rc = fm_session_reply(f->h->session, &reply, GET_WAIT_S);
+		fm_text_free(&reply);
+		if (rc == FM_OK)
+			rc = fm_session_data(f->h->session, UINT64_MAX, drop_piece, f, GET_WAIT_S);
+		else if (!line_is_lost(rc))
+			rc = FM_OK; /* an error as the answer: no data behind it */
+	}
+	return rc;
+}
+
+/* Exactly the names of the manifest, some asked for ahead: one round trip a file would cost more
+ * than the bytes. */
+static int fetch_named(struct fetch *f, const struct fm_manifest *m)
+{
+	const struct fm_seal_limits *limits = fm_seal_limits(FM_SEAL_BUNDLE);
+	size_t asked = 0, i = 0;
+	int rc = FM_OK, lost;
+
+	for (; rc == FM_OK && i < m->count; i++) {
+		while (rc == FM_OK && asked < m->count && asked < i + AHEAD)
+			rc = ask_file(f, m->entries[asked++].path, limits->file_bytes);
+		if (rc == FM_OK)
+			rc = take_file(
+			        f, m->entries[i].path, limits->file_bytes, m->entries[i].hex);
+		if (rc == FM_OK && f->all > limits->all_bytes)
+			rc = fm_fail(FM_ERR_SIZE, "more than %llu bytes together",
+			        (unsigned long long)limits->all_bytes);
+	}
+	if (rc != FM_OK && !line_is_lost(rc) && asked > i) {
+		char text[1000];
+
+		snprintf(text, sizeof text, "%s", fm_error_text());
+		lost = forget(f, asked - i);
+		rc = lost != FM_OK ? lost : fm_fail(rc, "%s", text);
+	}
+	return rc;
+}
+
 /* Steps 2 to 6 of the order of checks: manifest and signature, then its files, then nothing else.
  */
 static int fetch_all(struct fetch *f, char manifest_sha256[65])
 {
-	const struct fm_seal_limits *limits = fm_seal_limits(FM_SEAL_BUNDLE);
 	struct fm_manifest m = {0};
-	int rc = fetch_file(f, FM_MANIFEST_NAME, MANIFEST_MAX, NULL);
+	int rc = fetch_file(f, FM_MANIFEST_NAME, MANIFEST_MAX);
 
 	if (rc == FM_OK)
-		rc = fetch_file(f, FM_SIG_NAME, FM_SSHSIG_MAX, NULL);
+		rc = fetch_file(f, FM_SIG_NAME, FM_SSHSIG_MAX);
 	if (rc == FM_OK)
 		rc = fm_seal_check_manifest(
 		        f->dirfd, FM_SEAL_BUNDLE, &f->h->planned->key, manifest_sha256, &m);
-	if (rc == FM_OK && m.count > limits->files)
-		rc = fm_fail(FM_ERR_SIZE, "%zu files, allowed are %zu", m.count, limits->files);
-	for (size_t i = 0; rc == FM_OK && i < m.count; i++) {
-		uint64_t left = limits->all_bytes > f->all ? limits->all_bytes - f->all : 0;
-		uint64_t max = left < limits->file_bytes ? left : limits->file_bytes;
-
-		rc = fetch_file(f, m.entries[i].path, max, m.entries[i].hex);
-	}
+	if (rc == FM_OK && m.count > fm_seal_limits(FM_SEAL_BUNDLE)->files)
+		rc = fm_fail(FM_ERR_SIZE, "%zu files, allowed are %zu", m.count,
+		        fm_seal_limits(FM_SEAL_BUNDLE)->files);
+	if (rc == FM_OK)
+		rc = fetch_named(f, &m);
 	if (rc == FM_OK)
 		rc = fm_manifest_check(f->dirfd, FM_SEAL_BUNDLE, &m, NULL, NULL);
 	if (rc == FM_OK && syncfs(f->dirfd) != 0) /* before the journal says that we have it */

@@ -141,9 +141,6 @@ int fm_stage_start(struct fm_host *h)
 	if (rc == FM_OK)
 		rc = fm_text_take(&reply, "state", &state);
 	if (rc == FM_OK) {
-		h->offset = 0;
-		fm_campaign_progress(h->campaign, -(int64_t)h->cells, h->system->name);
-		h->cells = 0;
 		h->end_state[0] = '\0';
 		fm_host_event(h, "started", "build", NULL, "job %s",
 		        strcmp(state, "running") == 0 ? "runs already" : "started");
@@ -177,6 +174,8 @@ int fm_stage_status(struct fm_host *h, char state[16])
 	}
 	if (rc == FM_OK && bytes < h->offset)
 		h->offset = 0; /* another job's file */
+	if (rc == FM_OK && !h->reached)
+		h->history = bytes;
 	fm_text_free(&reply);
 	fm_buf_free(&call);
 	return rc;
@@ -211,6 +210,16 @@ static void tell_stage(struct fm_host *h, const struct fm_line *l)
 	fm_campaign_progress(h->campaign, 0, what);
 }
 
+/* A cell of what this run waits for; those of bundles that are here already were never in its
+ * total. */
+static void count_cell(struct fm_host *h, const struct fm_line *l)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		if (strcmp(h->jobs[i].candidate->id, text_of(l, "candidate")) == 0)
+			fm_campaign_progress(h->campaign, 1, h->system->name);
+	}
+}
+
 static void tell_cell(struct fm_host *h, const struct fm_line *l)
 {
 	char cell[400];
@@ -230,8 +239,7 @@ static void tell_cell(struct fm_host *h, const struct fm_line *l)
 		e.reason = text_of(l, "reason");
 	}
 	fm_out_event(&e);
-	h->cells++;
-	fm_campaign_progress(h->campaign, 1, h->system->name);
+	count_cell(h, l);
 }
 
 #define OFFERED 1 /* a bundle waits and may be fetched now */
@@ -255,11 +263,17 @@ static int take_bundle(struct fm_host *h, const struct fm_line *l)
 static int on_line(void *arg, const struct fm_line *l)
 {
 	struct fm_host *h = arg;
+	bool old = h->offset <= h->history;
 
-	if (strcmp(l->kind, "stage") == 0) {
+	if (strcmp(l->kind, "cell") == 0) {
+		if (old)
+			count_cell(h, l);
+		else
+			tell_cell(h, l);
+	} else if (old && (strcmp(l->kind, "stage") == 0 || strcmp(l->kind, "note") == 0)) {
+		return FM_OK;
+	} else if (strcmp(l->kind, "stage") == 0) {
 		tell_stage(h, l);
-	} else if (strcmp(l->kind, "cell") == 0) {
-		tell_cell(h, l);
 	} else if (strcmp(l->kind, "bundle") == 0) {
 		return take_bundle(h, l);
 	} else if (strcmp(l->kind, "note") == 0) {
