@@ -369,6 +369,7 @@ struct campaign {
 	const char *name, *profile;
 	char folder[300]; /* of the plan, on the controller */
 	char sha256[65];
+	bool quiet; /* at the end the job's log must be empty */
 };
 
 /* Writes and seals a plan for one candidate. key: the host key named in it. */

@@ -47,8 +47,21 @@ static void world_open(
 	campaign_make(&w->p, &w->k, w->k.key, "toy", &w->t, instances, count, NULL);
 }
 
+/* Nothing went to the job's log: no sanitizer, no stray message. */
+static void said_nothing(const struct world *w)
+{
+	char path[400];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/jobs/%s/job.log", w->c.home, w->p.name);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 0);
+}
+
 static void world_close(struct world *w)
 {
+	if (w->p.quiet)
+		said_nothing(w);
 	assert_int_equal(client_close(&w->c), 0);
 	fm_identity_free(w->k.id);
 	tree_free(&w->t);
@@ -168,6 +181,7 @@ static void a_campaign_ends_sealed(void **state)
 	started(&w, 2, NONCE2);
 	assert_string_equal(client_follow(&w.c, "flow", NULL, NULL, NULL), "finished");
 	campaign_fetch(&w.p, &w.c, &w.k, "toy", bundle);
+	w.p.quiet = true;
 	world_close(&w);
 }
 
@@ -451,6 +465,7 @@ static void killed_jobs_go_on(void **state)
 	text = fetched(&w, "evidence.json");
 	assert_null(strstr(text.data, "\"status\": \"failed\""));
 	fm_buf_free(&text);
+	said_nothing(&w);
 	/* remove leaves no folder */
 	client_ok(&w.c, "remove", "", NULL, 0);
 	assert_int_equal(access(w.c.home, F_OK), -1);
