@@ -13,7 +13,10 @@
 
 #define TRIES         8 /* of a line that does not come or breaks, without progress in between */
 #define BACKOFF_MAX_S 60
-#define ROUNDS        3 /* starts of a job that dies */
+#define BUSY_FIRST_S  5
+#define BUSY_MAX_S    60
+#define BUSY_WAIT     (3600 * FM_S) /* another job may hold the host so long */
+#define ROUNDS        3             /* starts of a job that dies */
 #define CANCEL_WAIT_S 4
 
 void fm_host_event(const struct fm_host *h, const char *event, const char *stage,
@@ -176,6 +179,26 @@ static int back_off(struct fm_host *h, int attempt)
 	return rc == FM_ERR_TIMEOUT ? FM_OK : rc;
 }
 
+/* Another job holds the host: asks again, more and more rarely, for an hour. */
+static int wait_busy(struct fm_host *h, uint64_t *since, int *seconds)
+{
+	struct pollfd none = {.fd = -1};
+	uint64_t now = fm_now_ns();
+	int rc;
+
+	if (*since == 0)
+		*since = now;
+	if (now - *since > BUSY_WAIT)
+		return FM_ERR_BUSY;
+	*seconds = *seconds == 0               ? BUSY_FIRST_S
+	           : *seconds * 2 < BUSY_MAX_S ? *seconds * 2
+	                                       : BUSY_MAX_S;
+	fm_host_event(
+	        h, "waiting", NULL, NULL, "%s; asked again in %d s", fm_error_text(), *seconds);
+	rc = fm_transport_wait(&none, 1, h->wake, now + (uint64_t)*seconds * FM_S);
+	return rc == FM_ERR_TIMEOUT ? FM_OK : rc;
+}
+
 static const char *next_step(const struct fm_host *h, int code, char out[400])
 {
 	const char *klass = fm_error_class(code), *name = h->system->name;
@@ -216,7 +239,8 @@ static void told_failure(struct fm_host *h, int rc)
 void fm_host_run(void *arg, int wake)
 {
 	struct fm_host *h = arg;
-	int rc = FM_ERR_INTERNAL;
+	uint64_t busy_since = 0;
+	int busy_s = 0, rc = FM_ERR_INTERNAL;
 
 	h->wake = wake;
 	h->log = fm_campaign_log(h->campaign, h->system->name);
@@ -225,6 +249,13 @@ void fm_host_run(void *arg, int wake)
 		uint64_t offset = h->offset;
 
 		rc = once(h);
+		if (rc == FM_ERR_BUSY) {
+			rc = wait_busy(h, &busy_since, &busy_s);
+			if (rc != FM_OK)
+				break;
+			attempt = -1;
+			continue;
+		}
 		if (rc == FM_OK || strcmp(fm_error_class(rc), "transport") != 0)
 			break;
 		if (open_jobs(h) < before || h->offset > offset)
