@@ -36,7 +36,8 @@ static const char style[] =
         "code{background:none;padding:0}\n"
         ".scroll{overflow-x:auto;border:1px solid var(--line);border-radius:4px;margin:.5rem 0 "
         "1rem}\n"
-        "table{border-collapse:separate;border-spacing:0;min-width:100%;font-variant-numeric:tabular-nums;font-size:"
+        "table{border-collapse:separate;border-spacing:0;min-width:100%;font-variant-numeric:"
+        "tabular-nums;font-size:"
         ".93rem}\n"
         "th,td{padding:.28rem .5rem;text-align:left;vertical-align:top;border-bottom:1px solid "
         "var(--line);white-space:nowrap}\n"
@@ -81,6 +82,11 @@ static void say(struct html *h, const char *text)
 	put(h, text, strlen(text));
 }
 
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c != '<' && c != '>' && c != '&' && c != '"' && c != '\'';
+}
+
 static void put_char(struct html *h, unsigned char c)
 {
 	switch (c) {
@@ -111,8 +117,14 @@ int fm_html_text(struct fm_buf *out, const char *text, size_t len)
 {
 	struct html h = {out, FM_OK};
 
-	for (size_t i = 0; i < len; i++)
-		put_char(&h, (unsigned char)text[i]);
+	for (size_t i = 0, n; i < len; i += n) {
+		for (n = 0; i + n < len && is_plain((unsigned char)text[i + n]); n++)
+			;
+		if (n > 0)
+			put(&h, text + i, n);
+		else
+			put_char(&h, (unsigned char)text[i + n++]);
+	}
 	return h.error;
 }
 
@@ -201,6 +213,12 @@ static const char *span(struct html *h, const char *s, const char *end)
 static void inline_text(struct html *h, const char *s, const char *end)
 {
 	while (s < end) {
+		const char *from = s;
+		while (s < end && *s != '\\' && *s != '`' && *s != '[' && *s != '*')
+			s++;
+		escaped(h, from, (size_t)(s - from));
+		if (s == end)
+			return;
 		if (*s == '\\' && s + 1 < end) {
 			put_char(h, (unsigned char)s[1]);
 			s += 2;

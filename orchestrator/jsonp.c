@@ -41,26 +41,39 @@ static unsigned decode(const unsigned char *s, size_t *used)
 	return c;
 }
 
+/* Bytes that stand for themselves at the beginning of s. */
+static size_t plain_run(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x80 && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
 static void put_string(struct fm_jsonp *w, const char *text)
 {
+	static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
 	const unsigned char *s = (const unsigned char *)text;
-	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
 	char escape[16];
 	size_t used;
 
 	puts_(w, "\"");
 	while (*s != '\0') {
-		const char *known = strchr(plain, *s);
+		if ((used = plain_run(s)) > 0) {
+			put(w, (const char *)s, used);
+			s += used;
+			continue;
+		}
+		const char *known = strchr(special, *s);
 		unsigned c = decode(s, &used);
 		if (known != NULL)
-			snprintf(escape, sizeof escape, "\\%c", letter[known - plain]);
+			snprintf(escape, sizeof escape, "\\%c", letter[known - special]);
 		else if (c >= 0x10000)
 			snprintf(escape, sizeof escape, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10),
 			        0xdc00 + (c & 0x3ff));
-		else if (c < 0x20 || c > 0x7f)
-			snprintf(escape, sizeof escape, "\\u%04x", c);
 		else
-			snprintf(escape, sizeof escape, "%c", (int)c);
+			snprintf(escape, sizeof escape, "\\u%04x", c);
 		puts_(w, escape);
 		s += used;
 	}

@@ -198,7 +198,9 @@ struct fm_num fm_n_double(double x)
 	int precision, exponent, count = 0;
 	size_t at = 0;
 
-	for (precision = 0; precision < 17; precision++) {
+	/* 15 digits that read back hold every shorter spelling, padded with zeros: three tries are
+	 * enough */
+	for (precision = 14; precision < 17; precision++) {
 		snprintf(text, sizeof text, "%.*e", precision, x);
 		if (strtod(text, NULL) == x)
 			break;

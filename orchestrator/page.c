@@ -62,13 +62,18 @@ void fm_page(struct fm_page *p, const char *format, ...)
 
 void fm_page_text(struct fm_page *p, const char *text)
 {
+	static const char special[] = "\\`*[]<>|&~";
 	char clean[4100];
 
 	fm_escape(text, strlen(text), clean, sizeof clean);
-	for (const char *s = clean; *s != '\0'; s++) {
-		if (strchr("\\`*[]<>|&~", *s) != NULL)
+	for (const char *s = clean; *s != '\0';) {
+		size_t n = strcspn(s, special);
+		put(p, s, n);
+		s += n;
+		if (*s != '\0') {
 			put(p, "\\", 1);
-		put(p, s, 1);
+			put(p, s++, 1);
+		}
 	}
 }
 
