@@ -20,30 +20,37 @@ FILE=$1 NAMESPACE=$2 PUBLIC=$3
 W=$(mktemp -d)
 trap 'rm -rf "$W"' EXIT
 
-u32() { local h; printf -v h '%08x' "$1"; printf '%b' "\\x${h:0:2}\\x${h:2:2}\\x${h:4:2}\\x${h:6:2}"; }
-string() { u32 ${#1}; printf '%s' "$1"; }        # of text
-string_of() { u32 "$(stat -c %s "$1")"; cat "$1"; } # of a file's bytes
+hex() { local h; printf -v h '%08x' "$1"; REPLY="\\x${h:0:2}\\x${h:2:2}\\x${h:4:2}\\x${h:6:2}"; }  # uint32, for printf %b
+string() { hex ${#1}; REPLY=$REPLY$1; }                                                       # of plain text
+string ssh-ed25519; type=$REPLY
+string "$NAMESPACE"; namespace=$REPLY
+string sha512; sha512=$REPLY
+hex 0; empty=$REPLY
 
 # what the armour holds: 64 signature bytes at the end of the blob
-{ sed '1d;$d' "$FILE.sig" | tr -d '\n' | base64 -d > "$W/blob"; } 2>/dev/null || bad "no base64 between the armour lines"
-[ "$(stat -c %s "$W/blob")" -gt 64 ] || bad "too short"
+mapfile -t lines < "$FILE.sig"
+n=${#lines[@]}
+[ "$n" -gt 2 ] && printf '%s' "${lines[@]:1:n-2}" | base64 -d > "$W/blob" 2>/dev/null || bad "no base64 between the armour lines"
 tail -c 64 "$W/blob" > "$W/sig"
+[ "$(stat -c %s "$W/sig")" = 64 ] || bad "too short"
+base64 -d <<< "${PUBLIC#ssh-ed25519 }" | tail -c 32 > "$W/key"
 
-printf '%s' "${PUBLIC#ssh-ed25519 }" | base64 -d > "$W/wire"   # string "ssh-ed25519", string key
-tail -c 32 "$W/wire" > "$W/key"
-{ string ssh-ed25519; u32 64; cat "$W/sig"; } > "$W/inner"
-{
-    printf SSHSIG; u32 1; string_of "$W/wire"; string "$NAMESPACE"; string ''; string sha512; string_of "$W/inner"
-} > "$W/expected"
+# the blob as it must be: magic, version 1, string (string type, string key), string namespace, empty string, string sha512,
+# string (string type, string signature)
+hex 1; version=$REPLY
+hex 51; wire=$REPLY
+hex 32; key=$REPLY
+hex 83; inner=$REPLY
+hex 64; sig=$REPLY
 {
     echo '-----BEGIN SSH SIGNATURE-----'
-    base64 -w 70 "$W/expected"
+    { printf '%b' "SSHSIG$version$wire$type$key"; cat "$W/key"; printf '%b' "$namespace$empty$sha512$inner$type$sig"; cat "$W/sig"; } | base64 -w 70
     echo '-----END SSH SIGNATURE-----'
 } > "$W/armour"
 cmp -s "$W/armour" "$FILE.sig" || bad "not the one spelling of a signature by this key in this namespace"
 
-openssl dgst -sha512 -binary "$FILE" > "$W/digest"
-{ printf SSHSIG; string "$NAMESPACE"; string ''; string sha512; string_of "$W/digest"; } > "$W/signed"
+# the bytes that are signed, and the key in the form openssl reads
+{ printf '%b' "SSHSIG$namespace$empty$sha512$sig"; openssl dgst -sha512 -binary "$FILE"; } > "$W/signed"
 { printf '\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00'; cat "$W/key"; } > "$W/key.der"
 openssl pkeyutl -verify -pubin -keyform DER -inkey "$W/key.der" -rawin -in "$W/signed" -sigfile "$W/sig" >/dev/null 2>&1 ||
     bad "the signature does not hold"

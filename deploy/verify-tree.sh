@@ -1,439 +1,418 @@
 #!/bin/bash
-# verify-tree.sh TREE CONTROLLER.pub [NEWER-TRUST] - checks a Fleetmark tree with stock tools and none of Fleetmark's code.
+# verify-tree.sh TREE CONTROLLER.pub [NEWER-TRUST] - checks a Fleetmark tree with stock tools and none of Fleetmark's programs.
 #
 # CONTROLLER.pub: the controller's public line, obtained some other way than with the tree. NEWER-TRUST: a later trust folder of
-# the same controller, for keys revoked since. Tools: bash, GNU coreutils and findutils, awk, jq, ssh-keygen; openssl for the
-# second, independent check of every signature. No network; nothing is written into the tree. Exit 0: all of it holds (a line per
-# bundle, then "PASS <campaign> <tree number>"); 1: "FAIL: <where>: <what>"; 2: usage or a missing tool.
-# What each check is for: protocol/FORMATS.md and "What a signature proves" in README.md.
+# the same controller, for keys revoked since. Tools: bash, GNU coreutils, findutils, diffutils, grep and awk, jq, ssh-keygen;
+# openssl for the second, independent check of every signature. No network; nothing is written into the tree. Exit 0: all of it
+# holds (a line per bundle, then "PASS <campaign> <tree number>"); 1: "FAIL: <where>: <what>"; 2: usage or a missing tool.
+# Beside this file belong ossl-verify.sh (signatures), verify-forms.jq (JSON) and verify-bundle.awk (samples). What each check
+# is for: protocol/FORMATS.md, and "What a signature proves" in README.md. It does not compute data/ and pages again:
+# `fleetmark verify` does.
 set -euo pipefail
 export LC_ALL=C TZ=UTC
 
+SAID=
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
-fail() { printf 'FAIL: %s: %s\n' "$1" "$2"; exit 1; }
+fail() { SAID=yes; printf 'FAIL: %s: %s\n' "$1" "$2" | tr -dc ' -~\n'; exit 1; }
+leave() { # whatever ended the script, it never looks like success
+    local rc=$?
+    rm -rf "$W"
+    [ $rc = 0 ] || [ -n "$SAID" ] || { echo "FAIL: ${B:-tree}: a tool failed (status $rc)"; exit 1; }
+}
 
 [ $# -ge 2 ] && [ $# -le 3 ] || usage
-for tool in awk jq ssh-keygen sha256sum find sort diff cmp stat date; do
+for tool in awk jq ssh-keygen sha256sum find grep sort diff cmp stat comm join; do
     command -v "$tool" >/dev/null || { echo "verify-tree: needs $tool" >&2; exit 2; }
 done
-[ -d "$1" ] && [ -f "$2" ] || { echo "verify-tree: no folder $1 or no file $2" >&2; exit 2; }
 HERE=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
+[ -d "$1" ] && [ -f "$2" ] && [ -d "${3:-.}" ] || { echo "verify-tree: no folder $1, no file $2 or no folder ${3:-}" >&2; exit 2; }
 T=$(cd "$1" && pwd -P)
 NEWER=${3:+$(cd "$3" && pwd -P)}
 W=$(mktemp -d)
-trap 'rm -rf "$W"' EXIT
-cp "$2" "$W/controller.pub"
+trap leave EXIT
+tr -d '\000\r' < "$2" | head -c 2000 > "$W/controller.pub"
+OPENSSL=
+if command -v openssl >/dev/null; then OPENSSL=yes; fi
 
 # ---------------------------------------------------------------- files, manifests, signatures
 
-# V2: only plain files and folders, before anything is opened (a FIFO would block a reader for ever)
-check_types() {
-    local odd
-    odd=$(find "$1" \( -path "$1/incoming" -o -path "$1/rejected" \) -prune -o ! -type f ! -type d -print | head -1)
-    [ -z "$odd" ] || fail "${odd#"$1"/}" "neither a plain file nor a folder"
-    odd=$(find "$1" -name MANIFEST.sha256.sig -size +4096c -print | head -1)
-    [ -z "$odd" ] || fail "${odd#"$1"/}" "larger than 4096 bytes"
+# V2: types and sizes of everything, before anything is opened (a FIFO would block a reader for ever); writes "size path" lines
+list_files() { # FOLDER OUT
+    local out
+    find "$1" \( -path "$1/incoming" -o -path "$1/rejected" \) -prune -o -mindepth 1 -printf '%y %s %P\n' > "$W/found"
+    out=$(awk '
+        { path = $0; sub(/^[^ ]* [^ ]* /, "", path) }
+        $1 != "f" && $1 != "d" { print path "\tneither a plain file nor a folder"; exit }
+        $1 == "d" { next }
+        $2 > 67108864 { print path "\tlarger than 64 MiB"; exit }
+        path ~ /\.sig$/ && $2 > 4096 { print path "\tlarger than 4096 bytes"; exit }
+        path ~ /^trust\// { if ($2 > 1048576 || (trust += $2) > 16777216) { print path "\ttrust/ is larger than allowed"; exit } }
+        path ~ /^plan\// { if ((plan += $2) > 268435456) { print path "\tplan/ is larger than allowed"; exit } }
+        path ~ /^bundles\/[^\/]+\/[^\/]+\// {
+            split(path, p, "/"); if ((sum[p[2], p[3]] += $2) > 536870912) { print path "\tits bundle is larger than 512 MiB"; exit } }' "$W/found")
+    [ -z "$out" ] || fail "${out%%$'\t'*}" "${out#*$'\t'}"
+    sed -n 's/^f //p' "$W/found" | sort -k2 > "$2"
 }
+
+LINE='^[0-9a-f]{64}  [A-Za-z0-9_][A-Za-z0-9._+/-]{0,399}$'
+JSON='^ *("[a-z][a-z0-9_]*": )?("([] !#-[^-~]|\\["\\])*"|0|-?[1-9][0-9]{0,15}|\[\]|\{\}|[][{}]),?$'
+first_wrong() { grep -nEv "$1" "$2" | head -1 | tr -dc ' -~' | cut -c1-120 || true; }
 
 # V3: the grammar of a manifest, in full, before sha256sum sees it
 check_grammar() { # FILE KIND WHERE
     local max out
-    case $2 in trust) max=1024;; plan) max=4096;; bundle) max=16384;; tree) max=4000000;; *) max=200000;; esac
+    case $2 in trust) max=1024;; plan) max=4096;; bundle) max=16384;; *) max=4000000;; esac
     [ -s "$1" ] || fail "$3" "empty or missing"
-    [ "$(tail -c 1 "$1" | od -An -tx1 | tr -d ' ')" = 0a ] || fail "$3" "does not end with LF"
-    [ "$(tr -d '\000' < "$1" | wc -c)" = "$(wc -c < "$1")" ] || fail "$3" "holds a NUL byte"
+    [ "$(stat -c %s "$1")" -le $((max * 467)) ] || fail "$3" "larger than $max files need"
+    ! grep -qEv "$LINE" "$1" || fail "$3" "not '<64 lower-case hex digits>  <path>': line $(first_wrong "$LINE" "$1")"
+    [ -z "$(tail -c 1 "$1")" ] || fail "$3" "does not end with LF"
     out=$(awk -v max="$max" -v kind="$2" '
-        function bad(what) { print "line " NR ": " what; found = 1; exit }
+        function bad(what) { print "line " NR ": " what; exit }
         {
-            hex = substr($0, 1, 64); name = substr($0, 67)
-            if (length(hex) != 64 || hex ~ /[^0-9a-f]/ || substr($0, 65, 2) != "  ") bad("not 64 lower-case digits and two spaces")
-            if (name == "" || length(name) > 400) bad("name empty or longer than 400 bytes")
-            n = split(name, part, "/")
+            name = substr($0, 67); n = split(name, part, "/")
             if (n > 12) bad("more than 12 parts")
-            for (i = 1; i <= n; i++)
-                if (part[i] !~ /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/ || length(part[i]) > 200) bad("name outside the rule")
+            for (i = 1; i <= n; i++) if (part[i] !~ /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/ || length(part[i]) > 200) bad("name outside the rule")
             if (NR > 1 && !((last "") < (name ""))) bad("not sorted, or a name twice")
             if (tolower(name) in seen) bad("two names that differ only in case")
             seen[tolower(name)] = 1; last = name
-            if (part[n] ~ /^MANIFEST\.sha256(\.sig|\.tsr)?$/ &&
-                !(kind == "tree" && (name ~ /^(trust|plan|trust\/handover|bundles\/[^\/]+\/[^\/]+)\/MANIFEST/)) &&
-                !(kind == "trust" && name ~ /^handover\/MANIFEST/)) bad("names a manifest")
+            if (part[n] ~ /^MANIFEST\.sha256(\.sig|\.tsr)?$/ && !(kind == "tree" && name ~ /^(trust|plan|bundles\/[^\/]+\/[^\/]+)\/MANIFEST/)) bad("names a manifest")
+            if (kind == "tree" && (part[1] == "incoming" || part[1] == "rejected")) bad("names what is outside the tree")
             if (NR > max) bad("more than " max " files")
         }' "$1")
     [ -z "$out" ] || fail "$3" "$out"
 }
 
 # V1, V9, V16: stock ssh-keygen against one pinned key, then the same without OpenSSH's code
-check_signature() { # FOLDER NAMESPACE PRINCIPAL "PUBLIC LINE" WHERE
+check_signature() { # FILE NAMESPACE PRINCIPAL "PUBLIC LINE" WHERE
     printf '%s namespaces="%s" %s\n' "$3" "$2" "$4" > "$W/signer"
-    [ -f "$1/MANIFEST.sha256.sig" ] || fail "$5/MANIFEST.sha256.sig" "missing"
-    ssh-keygen -Y verify -f "$W/signer" -I "$3" -n "$2" -s "$1/MANIFEST.sha256.sig" < "$1/MANIFEST.sha256" >/dev/null 2>&1 ||
-        fail "$5/MANIFEST.sha256.sig" "no signature of $3 in $2"
-    if command -v openssl >/dev/null; then
-        "$HERE/ossl-verify.sh" "$1/MANIFEST.sha256" "$2" "$4" > "$W/ossl" 2>&1 ||
-            fail "$5/MANIFEST.sha256.sig" "$(head -1 "$W/ossl" | sed 's/.*\.sig: //')"
+    [ -f "$1.sig" ] || fail "$5.sig" "missing"
+    ssh-keygen -Y verify -f "$W/signer" -I "$3" -n "$2" -s "$1.sig" < "$1" >/dev/null 2>&1 || fail "$5.sig" "no signature of $3 in $2"
+    [ -z "$OPENSSL" ] || "$HERE/ossl-verify.sh" "$1" "$2" "$4" > "$W/ossl" 2>&1 || fail "$5.sig" "$(head -1 "$W/ossl" | sed 's/.*\.sig: //')"
+}
+
+check_seal() { # FOLDER KIND PRINCIPAL "PUBLIC LINE" WHERE
+    check_grammar "$1/MANIFEST.sha256" "$2" "$5MANIFEST.sha256"
+    check_signature "$1/MANIFEST.sha256" "$2.v1@fleetmark" "$3" "$4" "$5MANIFEST.sha256"
+}
+
+# V4 for the sealed folders inside: prefixed, their lines are those of the tree's manifest, which sha256sum has checked
+check_inner() { # LIST OF FOLDERS, each with a checked manifest
+    awk -v dir="$T" '{ f = dir "/" $0 "/MANIFEST.sha256"; while ((getline line < f) > 0) print substr(line, 1, 66) $0 "/" substr(line, 67); close(f) }' "$1" |
+        sort -k2 > "$W/inner"
+    awk -v list="$1" 'BEGIN { while ((getline f < list) > 0) folder[f] = 1 }
+        { name = substr($0, 67); n = split(name, p, "/"); f = p[1] == "bundles" ? p[1] "/" p[2] "/" p[3] : p[1]; base = substr(name, length(f) + 2) }
+        (f in folder) && base != "MANIFEST.sha256" && base != "MANIFEST.sha256.sig" && base != "MANIFEST.sha256.tsr"' "$T/MANIFEST.sha256" > "$W/outer"
+    if ! cmp -s "$W/inner" "$W/outer"; then
+        fail "$( (diff "$W/inner" "$W/outer" || true) | sed -n 's/^[<>] [0-9a-f]*  //p' | head -1)" "differs from the manifest of its folder, or is missing or not listed there"
     fi
 }
 
-# V4 for a sealed folder by itself: its names and digests are those of the tree's manifest, which sha256sum has checked
-check_inner() { # FOLDER
-    awk -v p="$1/" 'index(substr($0, 67), p) == 1 {
-        name = substr($0, 67 + length(p))
-        if (name != "MANIFEST.sha256" && name != "MANIFEST.sha256.sig" && name != "MANIFEST.sha256.tsr") print substr($0, 1, 66) name
-    }' "$T/MANIFEST.sha256" > "$W/inner"
-    if ! diff "$W/inner" "$T/$1/MANIFEST.sha256" > "$W/diff"; then
-        fail "$1/$(sed -n 's/^[<>] [0-9a-f]*  //p' "$W/diff" | head -1)" "differs from $1/MANIFEST.sha256, or is missing or not listed there"
-    fi
-}
-
-check_sizes() { # FOLDER BYTES-OF-ONE-FILE WHERE
-    local big
-    big=$(find "$1" -type f -size "+$2c" ! -path "$1/incoming/*" ! -path "$1/rejected/*" -print | head -1)
-    [ -z "$big" ] || fail "${big#"$T"/}" "larger than $2 bytes"
-}
-
-# V6: three tests, all needed; see FORMATS.md section 4
-check_json() { # FILE SCHEMA MAX
-    local w=${1#"$T"/}
-    [ -f "$1" ] || fail "$w" "missing"
-    [ "$(stat -c %s "$1")" -le "$3" ] || fail "$w" "larger than $3 bytes"
-    [ "$(tail -c 1 "$1" | od -An -tx1 | tr -d ' ')" = 0a ] || fail "$w" "does not end with LF"
-    if grep -qEv '^ *("[a-z][a-z0-9_]*": )?("([] !#-[^-~]|\\["\\])*"|0|-?[1-9][0-9]{0,15}|\[\]|\{\}|[][{}]),?$' "$1"; then
-        fail "$w" "not the fixed form: $(grep -nEv '^ *("[a-z][a-z0-9_]*": )?("([] !#-[^-~]|\\["\\])*"|0|-?[1-9][0-9]{0,15}|\[\]|\{\}|[][{}]),?$' "$1" | head -1 | tr -dc ' -~' | cut -c1-120)"
-    fi
-    { jq -S . "$1" 2>/dev/null | cmp -s - "$1"; } || fail "$w" "not the fixed form: differs from jq -S"
-    jq -s -e 'length == 1 and (.[0] | type == "object") and
-        ([.. | numbers] | all((if . < 0 then -. else . end) <= 9007199254740991))' "$1" >/dev/null 2>&1 ||
-        fail "$w" "not one object with integers within 2^53"
-    [ "$(jq -r '.schema // ""' "$1")" = "$2" ] || fail "$w" "schema is not $2"
-}
-
-keys_are() { # FILE JQ-PATH KEY...: exactly these keys (a key may be replaced by KEY_why)
-    local file=$1 path=$2 got want
-    shift 2
-    got=$(jq -r "$path | keys[] | sub(\"_why\$\"; \"\")" "$file" 2>/dev/null | sort -u | tr '\n' ' ') || fail "${file#"$T"/}" "no object at $path"
-    want=$(printf '%s\n' "$@" | sort -u | tr '\n' ' ')
-    [ "$got" = "$want" ] || fail "${file#"$T"/}" "fields at $path are: $got"
+# V6: the fixed form (FORMATS.md section 4): spelling of every line, the same bytes from jq -S, fields; extracts lines to OUT
+check_json() { # FILE KIND MAX OUT WHERE
+    local bytes out
+    [ -s "$1" ] || fail "$5" "empty or missing"
+    bytes=$(stat -c %s "$1")
+    [ "$bytes" -le "$3" ] || fail "$5" "larger than $3 bytes"
+    ! grep -qEv "$JSON" "$1" || fail "$5" "not the fixed form: line $(first_wrong "$JSON" "$1")"
+    jq -n -r -S --arg kind "$2" -f "$HERE/verify-forms.jq" "$1" > "$W/json" 2>/dev/null || fail "$5" "not the fixed form: jq cannot read it"
+    cmp -s -n "$bytes" "$W/json" "$1" || fail "$5" "not the fixed form: $(head -1 "$W/json" | sed -n 's/^error //p;t;s/.*/differs from jq -S/p')"
+    tail -c "+$((bytes + 1))" "$W/json" > "$4"
+    read -r out < "$4" || fail "$5" "not the fixed form"
+    case $out in "error "*) fail "$5" "${out#error }";; esac
 }
 
 # ---------------------------------------------------------------- who may sign
 
 check_anchor() { # V1
-    [ "$(grep -c . "$W/controller.pub")" = 1 ] || fail "controller.pub" "more or less than one line"
+    [ "$(grep -c . "$W/controller.pub")" = 1 ] || fail "$1" "more or less than one line"
     ANCHOR=$(cut -d' ' -f1,2 "$W/controller.pub")
-    [[ $ANCHOR =~ ^ssh-ed25519\ [A-Za-z0-9+/]{68}$ ]] || fail "controller.pub" "no line 'ssh-ed25519 ...'"
+    [[ $ANCHOR =~ ^ssh-ed25519\ [A-Za-z0-9+/]{68}$ ]] || fail "$1" "no line 'ssh-ed25519 ...'"
 }
 
-check_signers() { # V5: FOLDER; writes $W/keys: system after before public
+check_signers() { # V5: FOLDER OUT WHERE; OUT gets: system after before type public
     local out
-    for f in allowed_signers revoked_keys trust.json; do [ -f "$1/$f" ] || fail "trust/$f" "missing"; done
-    out=$(awk -v anchor="$ANCHOR" -v keys="$W/keys" '
+    for f in allowed_signers revoked_keys trust.json; do [ -f "$1/$f" ] || fail "$3$f" "missing"; done
+    { [ -s "$1/allowed_signers" ] && [ -z "$(tail -c 1 "$1/allowed_signers")" ]; } || fail "$3allowed_signers" "empty, or its last line does not end"
+    out=$(awk -v anchor="$ANCHOR" -v keys="$2" '
         function bad(what) { print "line " NR ": " what; exit }
+        function stamp(s) { return s ~ /^[0-9]+Z$/ && length(s) == 15 }
         BEGIN { printf "" > keys }
+        NR == 1 {
+            if ($0 !~ /^controller namespaces="plan\.v1@fleetmark,tree\.v1@fleetmark,trust\.v1@fleetmark",valid-after="[0-9]*Z" ssh-ed25519 [A-Za-z0-9+\/]*$/) bad("not the form of the controller line")
+            if ($(NF - 1) " " $NF != anchor) bad("another key than the anchor")
+            after = $2; sub(/.*valid-after="/, "", after); sub(/".*/, "", after); if (!stamp(after)) bad("not a stamp")
+            seen[$NF] = 1
+            next
+        }
         {
-            rest = $0; name = $1
-            if (NR == 1) {
-                if (rest !~ /^controller namespaces="plan\.v1@fleetmark,tree\.v1@fleetmark,trust\.v1@fleetmark",valid-after="[0-9]*Z" ssh-ed25519 [A-Za-z0-9+\/]*$/) bad("not the form of the controller line")
-                if ($(NF - 1) " " $NF != anchor) bad("another key than the anchor")
-                seen[$NF] = 1
-                next
-            }
-            if (name !~ /^[A-Za-z0-9][A-Za-z0-9._-]*$/ || length(name) > 64 || name == "controller") bad("not a system name: " name)
-            if (rest !~ /^[^ ]+ namespaces="bundle\.v1@fleetmark,enrol\.v1@fleetmark",valid-after="[0-9]*Z"(,valid-before="[0-9]*Z")? ssh-ed25519 [A-Za-z0-9+\/]*$/) bad("not the form of a system line")
+            if ($1 !~ /^[A-Za-z0-9][A-Za-z0-9._-]*$/ || length($1) > 64 || $1 == "controller") bad("not a system name: " $1)
+            if ($0 !~ /^[^ ]+ namespaces="bundle\.v1@fleetmark,enrol\.v1@fleetmark",valid-after="[0-9]*Z"(,valid-before="[0-9]*Z")? ssh-ed25519 [A-Za-z0-9+\/]*$/) bad("not the form of a system line")
             if (length($NF) != 68) bad("not a key")
             if ($NF in seen) bad("a key twice")
             seen[$NF] = 1
             after = $2; sub(/.*valid-after="/, "", after); sub(/".*/, "", after)
             before = "-"; if ($2 ~ /valid-before/) { before = $2; sub(/.*valid-before="/, "", before); sub(/".*/, "", before) }
-            if (length(after) != 15 || (before != "-" && length(before) != 15)) bad("not a stamp")
-            # a later line of one system begins after the one before has ended
-            if ((name in end) && (end[name] == "-" || !((end[name] "") < (after "")))) bad("two windows of " name " overlap")
-            if (before != "-" && !((after "") <= (before ""))) bad("a window that ends before it begins")
-            end[name] = before
-            print name, after, before, $(NF - 1), $NF > keys
-        }
-        END { if (NR == 0) print "empty" }' "$1/allowed_signers")
-    [ -z "$out" ] || fail "trust/allowed_signers" "$out"
-    out=$(awk '!/^ssh-ed25519 [A-Za-z0-9+\/]*$/ || length($0) != 80 { print "line " NR ": not a public line"; exit }' "$1/revoked_keys")
-    [ -z "$out" ] || fail "trust/revoked_keys" "$out"
+            if (!stamp(after) || (before != "-" && !stamp(before))) bad("not a stamp")
+            if (before != "-" && (before "") < (after "")) bad("a window that ends before it begins")
+            for (i = 1; i <= n[$1]; i++)
+                if (!((b[$1, i] != "-" && (b[$1, i] "") < (after "")) || (before != "-" && (before "") < (a[$1, i] "")))) bad("two windows of " $1 " overlap")
+            i = ++n[$1]; a[$1, i] = after; b[$1, i] = before
+            print $1, after, before, $(NF - 1), $NF > keys
+        }' "$1/allowed_signers")
+    [ -z "$out" ] || fail "$3allowed_signers" "$out"
+    [ -z "$(tail -c 1 "$1/revoked_keys")" ] || fail "$3revoked_keys" "its last line does not end"
+    out=$(grep -nEv '^ssh-ed25519 [A-Za-z0-9+/]{68}$' "$1/revoked_keys" | head -1 | cut -d: -f1) || true
+    [ -z "$out" ] || fail "$3revoked_keys" "line $out is no public line"
+    # nothing else lies there but statements of the listed systems
+    out=$(awk -v keys="$2" 'BEGIN { while ((getline line < keys) > 0) { split(line, f, " "); ok["enrol/" f[1] ".txt"] = 1 } }
+        { name = substr($0, 67); base = name; sub(/(\.prev)?\.sig$/, "", base) }
+        name != "allowed_signers" && name != "revoked_keys" && name != "trust.json" && !(base in ok) { print name; exit }' "$1/MANIFEST.sha256")
+    [ -z "$out" ] || fail "$3$out" "does not belong there"
 }
 
-check_enrolment() { # V5: SYSTEM "PUBLIC LINE"
-    local f=$T/trust/enrol/$1.txt p='ssh-ed25519 [A-Za-z0-9+/]{68}' form
-    [ -f "$f" ] && [ -f "$f.sig" ] || fail "trust/enrol/$1.txt" "no enrolment statement"
-    printf '%s\n' "$(cat "$f")" | cmp -s - "$f" || fail "trust/enrol/$1.txt" "not the form of a statement"
-    form="^fleetmark-enrol 1;system $1;challenge [0-9a-f]{64};controller ($p);key ($p);previous (none|$p);end\$"
-    [[ $(tr '\n' ';' < "$f" | sed 's/;$//') =~ $form ]] || fail "trust/enrol/$1.txt" "not the form of a statement of $1"
-    [ "${BASH_REMATCH[1]}" = "$ANCHOR" ] || fail "trust/enrol/$1.txt" "made for another controller"
-    [ "${BASH_REMATCH[2]}" = "$2" ] || fail "trust/enrol/$1.txt" "made for another key"
-    printf '%s namespaces="enrol.v1@fleetmark" %s\n' "$1" "$2" > "$W/signer"
-    ssh-keygen -Y verify -f "$W/signer" -I "$1" -n enrol.v1@fleetmark -s "$f.sig" < "$f" >/dev/null 2>&1 ||
-        fail "trust/enrol/$1.txt.sig" "not signed by the key inside"
-    if command -v openssl >/dev/null; then
-        "$HERE/ossl-verify.sh" "$f" enrol.v1@fleetmark "$2" >/dev/null 2>&1 || fail "trust/enrol/$1.txt.sig" "not the one spelling of that signature"
-    fi
+# V5: the statement of each system's last key: signed by that key, for that system and this controller; after a change of keys
+# also signed by the one before
+check_enrolments() { # FOLDER KEYS WHERE
+    local system public f p='ssh-ed25519 [A-Za-z0-9+/]{68}' form
+    sort -k1,1 -k2,2 "$2" | awk '$1 != name && NR > 1 { print line } { name = $1; line = $1 " " $4 " " $5 } END { if (NR) print line }' > "$W/last"
+    while read -r system public; do
+        f=$1/enrol/$system.txt
+        [ -f "$f" ] && [ -f "$f.sig" ] || fail "$3enrol/$system.txt" "no enrolment statement"
+        printf '%s\n' "$(tr -d '\000' < "$f")" | cmp -s - "$f" || fail "$3enrol/$system.txt" "not the form of a statement"
+        form="^fleetmark-enrol 1;system $system;challenge [0-9a-f]{64};controller ($p);key ($p);previous (none|$p);end;\$"
+        [[ $(tr '\n' ';' < "$f") =~ $form ]] || fail "$3enrol/$system.txt" "not the form of a statement of $system"
+        local controller=${BASH_REMATCH[1]} key=${BASH_REMATCH[2]} previous=${BASH_REMATCH[3]}
+        check_signature "$f" enrol.v1@fleetmark "$system" "$key" "$3enrol/$system.txt"
+        [ "$controller" = "$ANCHOR" ] || fail "$3enrol/$system.txt" "made for another controller"
+        [ "$key" = "$public" ] || fail "$3enrol/$system.txt" "made for another key"
+        if [ -f "$f.prev.sig" ]; then
+            [ "$previous" != none ] || fail "$3enrol/$system.txt.prev.sig" "without a previous key"
+            cp "$f" "$W/statement"; cp "$f.prev.sig" "$W/statement.sig"
+            check_signature "$W/statement" enrol.v1@fleetmark "$system" "$previous" "$3enrol/$system.txt.prev"
+        fi
+    done < "$W/last"
 }
 
 # V9: the planned key, enrolled when the plan was made, not revoked
 check_planned_key() { # SYSTEM "PUBLIC LINE"
-    local when
-    when=$(tr -d ':T-' <<< "$ISSUED")
-    awk -v s="$1" -v key="$2" -v when="$when" '$1 == s && $4 " " $5 == key && ($2 "") <= (when "") && ($3 == "-" || (when "") <= ($3 "")) { ok = 1 }
-        END { exit !ok }' "$W/keys" || fail "trust/allowed_signers" "the planned key of $1 was not enrolled at $ISSUED"
+    awk -v s="$1" -v key="$2" -v when="$(tr -d 'T:-' <<< "$ISSUED")" '
+        $1 == s && $4 " " $5 == key && ($2 "") <= (when "") && ($3 == "-" || (when "") <= ($3 "")) { ok = 1 } END { exit !ok }' "$W/keys" ||
+        fail "trust/allowed_signers" "the planned key of $1 was not enrolled at $ISSUED"
     if grep -qxF "$2" "$T/trust/revoked_keys" || { [ -n "$NEWER" ] && grep -qxF "$2" "$NEWER/revoked_keys"; }; then
         fail "bundles/$1" "the key of $1 is revoked"
     fi
 }
 
-# ---------------------------------------------------------------- plan and tree.json
-
-check_plan() {
-    check_json "$T/plan/plan.json" plan/1 67108864
-    PLAN_SHA=$(sha256sum < "$T/plan/MANIFEST.sha256" | cut -c1-64)
-    IFS=$'\t' read -r CAMPAIGN NONCE ISSUED EXPIRES PROFILE PUBLISH AGENT WORLD < <(jq -r \
-        '[.campaign, .nonce, .issued_at, .expires_at, .profile, (.publish | tostring), .agent_source_sha256, .test_world // "-"] | @tsv' "$T/plan/plan.json")
-    jq -r '.cells[]' "$T/plan/plan.json" > "$W/cells"
-    sort -u "$W/cells" | cmp -s - "$W/cells" || fail "plan/plan.json" "cells not sorted, or one twice"
-    jq -r '.systems[] | [.system, .arch, .key] | @tsv' "$T/plan/plan.json" > "$W/systems"
-    jq -r '.candidates[] | [.candidate, .source_sha256] | @tsv' "$T/plan/plan.json" > "$W/candidates"
-    while IFS=$'\t' read -r system _ key; do
-        check_enrolment "$system" "$key"
-        check_planned_key "$system" "$key"
-    done < "$W/systems"
+check_trust() {
+    check_json "$T/trust/trust.json" trust 65536 "$W/trust" trust/trust.json
+    VERSION=$(cut -f2 "$W/trust")
+    check_signers "$T/trust" "$W/keys" trust/
+    check_enrolments "$T/trust" "$W/keys" trust/
+    [ -n "$NEWER" ] || return 0
+    list_files "$NEWER" "$W/newer"
+    check_seal "$NEWER" trust controller "$ANCHOR" "newer trust folder: "
+    (cd "$NEWER" && sha256sum -c --strict --quiet MANIFEST.sha256) >/dev/null 2>&1 || fail "newer trust folder" "a digest differs"
+    cut -c67- "$NEWER/MANIFEST.sha256" | cmp -s - <(cut -d' ' -f2- "$W/newer" | grep -vxE 'MANIFEST\.sha256(\.sig|\.tsr)?') ||
+        fail "newer trust folder" "its files are not those of its manifest"
+    check_json "$NEWER/trust.json" trust 65536 "$W/newer" "newer trust folder: trust.json"
+    check_signers "$NEWER" "$W/newer_keys" "newer trust folder: "
+    check_enrolments "$NEWER" "$W/newer_keys" "newer trust folder: "
+    [ "$(cut -f2 "$W/newer")" -ge "$VERSION" ] || fail "newer trust folder" "older than the tree's own"
 }
 
-check_tree() { # V7, V8, V10
-    local F=$T/tree.json out
-    check_json "$F" tree/1 67108864
-    keys_are "$F" . campaign cells jobs plan_sha256 previous_tree_sha256 publish schema sealed_at sequence trust_version
-    [ "$(jq -r .campaign "$F")" = "$CAMPAIGN" ] || fail tree.json "another campaign than the plan's"
-    [ "$(jq -r .plan_sha256 "$F")" = "$PLAN_SHA" ] || fail tree.json "plan_sha256 is not the digest of plan/MANIFEST.sha256"
-    [ "$(jq -r .publish "$F")" = "$PUBLISH" ] || fail tree.json "publish differs from the plan's"
-    [ "$(jq -r .trust_version "$F")" = "$(jq -r .version "$T/trust/trust.json")" ] || fail tree.json "trust_version differs from trust.json"
-    SEALED=$(jq -r .sealed_at "$F")
-    jq -r '.cells[] | [.cell, .status] | @tsv' "$F" > "$W/tree_cells"
-    cut -f1 "$W/tree_cells" | cmp -s - "$W/cells" || fail tree.json "its cells are not the planned ones in their order"
-    out=$(awk -F'\t' '$2 !~ /^(accepted|failed|missing|rejected)$/ { print "unknown status of " $1; exit }' "$W/tree_cells")
-    [ -z "$out" ] || fail tree.json "$out"
-    jq -r '.jobs[] | [.system, .candidate, (.attempt | tostring), (.job_nonce | if . == "" then "-" else . end),
-        (.issued_at | if . == "" then "-" else . end), (.received_at | if . == "" then "-" else . end),
-        (.manifest_sha256 | if . == "" then "-" else . end), .status] | @tsv' "$F" > "$W/jobs"
-    out=$(awk -F'\t' -v issued="$ISSUED" -v sealed="$SEALED" -v expires="$EXPIRES" '
-        function bad(what) { print $1 ", " $2 ": " what; exit }
-        FILENAME == ARGV[1] { sys[$1] = 1; ns++; next }
-        FILENAME == ARGV[2] { cand[$1] = 1; nc++; next }
-        {
-            pair = $1 SUBSEP $2
-            if (!($1 in sys) || !($2 in cand)) bad("not planned")
-            if ($8 !~ /^(accepted|failed|missing|rejected)$/) bad("unknown status")
-            if (!(pair in seen)) pairs++
-            else if ($3 + 0 <= seen[pair] + 0) bad("attempts out of order")
-            seen[pair] = $3
-            if ($4 != "-") { if ($4 in nonce) bad("job nonce used before"); nonce[$4] = 1 }
-            if ($8 == "accepted") {
-                if (pair in acc) bad("accepted twice")
-                acc[pair] = 1
-                if ((issued "") > ($5 "") || ($5 "") > ($6 "") || ($6 "") > (sealed "")) bad("times out of order")
-                if (($6 "") > (expires "")) bad("received after the plan expired")
+# ---------------------------------------------------------------- plan and tree.json
+
+# SOURCES.sha256 and kat.sha256, one file a candidate in $W/sources and $W/kat; vectors with the planned number and digest
+check_lists() {
+    local out hex mode name candidate instance n
+    mkdir "$W/sources" "$W/kat"
+    check_grammar "$T/plan/SOURCES.sha256" sources plan/SOURCES.sha256
+    out=$(cd "$W" && awk -F'\t' -v sources="$T/plan/SOURCES.sha256" -v kat="$T/plan/kat.sha256" '
+        $1 == "candidate" { c[$2] = 1; printf "" > ("sources/" $2); close("sources/" $2); printf "" > ("kat/" $2); close("kat/" $2) }
+        $1 == "instance" { instance[$2 "/" $3] = $4; if ($4 > 0) vectors[$2 "/" $3] = 1 }
+        END {
+            while ((getline line < sources) > 0) {
+                name = substr(line, 67); split(name, p, "/")
+                if (!(p[1] in c)) { print "SOURCES.sha256\tnot of a planned candidate: " name; exit }
+                if (p[1] != last) { if (last != "") close("sources/" last); last = p[1] }
+                print substr(line, 1, 66) substr(name, length(p[1]) + 2) >> ("sources/" last)
             }
+            last = ""
+            while ((getline line < kat) > 0) {
+                n = split(line, f, " ")
+                if (n != 3 || length(f[1]) != 64 || f[1] ~ /[^0-9a-f]/ || split(f[3], p, "/") != 3 || !((p[1] "/" p[2]) in instance) ||
+                    line != f[1] " " f[2] " " f[3] || p[3] !~ /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/) { print "kat.sha256\tnot a line of a planned instance: " line; exit }
+                i = p[1] "/" p[2]
+                if (p[3] == "vectors.txt") {
+                    if (f[2] != "vectors:" instance[i] || !(i in vectors)) { print "kat.sha256\tnot the vectors of plan.json: " line; exit }
+                    delete vectors[i]; print f[1], p[1], p[2], instance[i] > "vectors"
+                } else if (f[2] != "strict" || (i in before && !((before[i] "") < (p[3] "")))) { print "kat.sha256\tunknown mode, or out of order: " line; exit }
+                else before[i] = p[3]
+                if (p[1] != last) { if (last != "") close("kat/" last); last = p[1] }
+                print line >> ("kat/" last)
+            }
+            for (i in vectors) { print "kat.sha256\tno line for the vectors of " i; exit }
+        }' plan)
+    [ -z "$out" ] || fail "plan/${out%%$'\t'*}" "${out#*$'\t'}"
+    awk -F'\t' '$1 == "candidate" { print $3 "  " $2 }' "$W/plan" > "$W/digests"
+    out=$(cd "$W/sources" && sha256sum -c --strict --quiet "$W/digests" 2>/dev/null | sed -n 's/: .*//p' | head -1) || true
+    [ -z "$out" ] || fail plan/SOURCES.sha256 "the list of $out is not the one plan.json names"
+    touch "$W/vectors"
+    while read -r hex candidate instance n; do
+        name=$T/plan/vectors/$candidate.txt
+        [ -f "$name" ] || fail "plan/vectors/$candidate.txt" "missing"
+        awk -v p="$instance|" 'index($0, p) == 1' "$name" > "$W/part"
+        mode=$(sha256sum < "$W/part")
+        [ "${mode%% *}" = "$hex" ] && [ "$(wc -l < "$W/part")" = "$n" ] ||
+            fail "plan/vectors/$candidate.txt" "not the lines that plan.json and kat.sha256 name for $instance"
+    done < "$W/vectors"
+}
+
+declare -A KEY ARCH SOURCE   # of the planned systems and candidates
+check_plan() {
+    local out system arch key digest candidate
+    check_json "$T/plan/plan.json" plan 67108864 "$W/plan" plan/plan.json
+    PLAN_SHA=$(sha256sum < "$T/plan/MANIFEST.sha256" | cut -c1-64)
+    IFS=$'\t' read -r _ CAMPAIGN NONCE ISSUED EXPIRES PROFILE PUBLISH AGENT WORLD < "$W/plan"
+    [ "$PUBLISH" = 0 ] || [ "$PROFILE" != smoke ] || fail plan/plan.json "publish must be 0 for smoke"
+    [[ ! $ISSUED > $EXPIRES ]] || fail plan/plan.json "expires_at lies before issued_at"
+    out=$(awk -F'\t' '
+        function bad(what) { print what; exit }
+        $1 == "system" { if ($2 in sys || $4 in keys || $2 == "controller") bad("system " $2 " or its key stands twice"); sys[$2] = $3; keys[$4] = 1 }
+        $1 == "flags" { if (($2, $3) in flags) bad("flags of " $2 ", " $3 " stand twice"); flags[$2, $3] = 1 }
+        $1 == "candidate" { if (c != "" && !((c "") < ($2 ""))) bad("candidate " $2 " is out of order"); c = $2 }
+        $1 == "instance" { if (($2, $3) in inst) bad("instance " $3 " stands twice"); inst[$2, $3] = 1 }
+        $1 == "version" { if (($2, $3, $4) in ver || $5 == 0) bad("version " $4 " of " $3 " stands twice, or has no sources"); ver[$2, $3, $4] = 1 }
+        $1 == "cell" {
+            n = split($2, p, "/"); bytes = p[5]; sub(/^hash_/, "", bytes)
+            if (n != 5 || !(p[1] in sys) || !((p[2], p[3], p[4]) in ver) || !((sys[p[1]], p[4]) in flags) || p[5] !~ /^hash_[1-9][0-9]*$/ || length(bytes) > 8 || bytes + 0 > 16777216) bad("cell " $2 " has parts that are not in the plan")
+            if (last != "" && !((last "") < ($2 ""))) bad("cell " $2 " is out of order")
+            last = $2
+        }' "$W/plan")
+    [ -z "$out" ] || fail plan/plan.json "$out"
+    check_lists
+    awk -F'\t' '$1 == "system" { print $2 "\t" $3 "\t" $4 }' "$W/plan" > "$W/systems"
+    while IFS=$'\t' read -r system arch key; do
+        check_planned_key "$system" "$key"
+        KEY[$system]=$key ARCH[$system]=$arch
+    done < "$W/systems"
+    while read -r digest candidate; do SOURCE[$candidate]=$digest; done < "$W/digests"
+}
+
+check_tree() { # V7, V8, V10; splits the cells into $W/cells/<system>/<candidate>
+    local out head
+    check_json "$T/tree.json" tree 67108864 "$W/tree" tree.json
+    IFS=$'\t' read -r -a head < "$W/tree"
+    [ "${head[1]}" = "$CAMPAIGN" ] || fail tree.json "another campaign than the plan's"
+    [ "${head[2]}" = "$PLAN_SHA" ] || fail tree.json "plan_sha256 is not the digest of plan/MANIFEST.sha256"
+    [ "${head[3]}" = "$PUBLISH" ] || fail tree.json "publish differs from the plan's"
+    [ "${head[4]}" = "$VERSION" ] || fail tree.json "trust_version differs from trust.json"
+    out=first; [ "${head[6]}" = - ] || out=later
+    if [ "${head[5]}" = 1 ]; then [ $out = first ]; else [ $out = later ]; fi || fail tree.json "the first tree of a chain has sequence 1 and no previous one, every other has both"
+    { grep ^cell "$W/plan" | cut -f2 | cmp -s - <(grep ^cell "$W/tree" | cut -f2); } || fail tree.json "its cells are not the planned ones in their order"
+    out=$(awk -F'\t' -v issued="$ISSUED" -v sealed="${head[7]}" -v expires="$EXPIRES" '
+        function bad(what) { print $2 (job ? ", " $3 ", attempt " $4 : "") ": " what; exit }
+        function reasons(status, class, reason, text) {
+            if (status == "accepted") return class == "-" && reason == "-" && text == "-"
+            return class ~ /^[a-z-]+$/ && reason ~ /^[a-z0-9_]+$/ && length(class) < 24 && length(reason) < 24 && class != "-"
         }
-        END { if (pairs != ns * nc) print "a planned system and candidate has no entry in jobs" }' "$W/systems" "$W/candidates" "$W/jobs")
-    [ -z "$out" ] || fail tree.json "$out"
+        FILENAME == ARGV[1] { if ($1 == "system") { sys[$2] = 1; ns++ } if ($1 == "candidate") { cand[$2] = 1; nc++ } next }
+        $1 == "cell" { job = 0; if (!reasons($3, $4, $5, $6)) bad("status " $3 " with class " $4 ", reason " $5); next }
+        $1 != "job" { next }
+        {
+            job = 1; pair = $2 SUBSEP $3; accepted = $9 == "accepted"; issued_one = $4 > 0; received = $7 != "-"
+            if (!($2 in sys) || !($3 in cand)) bad("not planned")
+            if (s != "" && !((s "") < ($2 "") || (s == $2 && ((c "") < ($3 "") || (c == $3 && n < $4 && n > 0))))) bad("out of order")
+            if (s != $2 || c != $3) { pairs++; had = 0 }
+            s = $2; c = $3; n = $4 + 0
+            if (accepted && had++) bad("accepted twice")
+            if (issued_one != ($5 != "-") || issued_one != ($6 != "-") || (received && !issued_one) || received != ($8 != "-") ||
+                (accepted && !received) || !reasons($9, $10, $11, $12)) bad("nonce, times, digest, status and reason do not belong together")
+            if ($5 != "-") { if ($5 in nonce) bad("its job nonce was used before"); nonce[$5] = 1 }
+            end = received ? $7 : $6
+            if (issued_one && ((issued "") > ($6 "") || ($6 "") > (end "") || (end "") > (sealed ""))) bad("times out of order")
+            if (accepted && ($7 "") > (expires "")) bad("received after the plan expired")
+        }
+        END { if (pairs != ns * nc) print "a planned system and candidate has no entry in jobs" }' "$W/plan" "$W/tree")
+    [ -z "$out" ] || fail tree.json "$(head -1 <<< "$out")"
     # folders in bundles/ are those of the accepted jobs; an accepted cell has one
-    awk -F'\t' '$8 == "accepted" { print $1 "/" $2 }' "$W/jobs" | sort > "$W/accepted"
-    cut -c67- "$T/MANIFEST.sha256" | awk -F/ '$1 == "bundles" { print $2 "/" $3 }' | sort -u > "$W/folders"
-    out=$(diff "$W/accepted" "$W/folders" | sed -n 's/^[<>] //p' | head -1)
-    [ -z "$out" ] || fail "bundles/$out" "accepted in tree.json without a folder, or a folder of no accepted job"
-    awk -F'\t' '$2 == "accepted" { print $1 }' "$W/tree_cells" | cut -d/ -f1,2 | sort -u > "$W/need"
-    out=$(join -v 1 "$W/need" "$W/accepted" | head -1)
+    awk -F'\t' '$1 == "job" && $9 == "accepted" { print "bundles/" $2 "/" $3 }' "$W/tree" | sort > "$W/accepted"
+    cut -c67- "$T/MANIFEST.sha256" | awk -F/ '$1 == "bundles" { print "bundles/" $2 "/" $3 }' | sort -u > "$W/folders"
+    out=$(diff "$W/accepted" "$W/folders" | sed -n 's/^[<>] //p' | head -1) || true
+    [ -z "$out" ] || fail "$out" "accepted in tree.json without a folder, or a folder of no accepted job"
+    awk -F'\t' '$1 == "cell" && $3 == "accepted" { split($2, p, "/"); print "bundles/" p[1] "/" p[2] }' "$W/tree" | sort -u > "$W/need"
+    out=$(comm -23 "$W/need" "$W/accepted" | head -1)
     [ -z "$out" ] || fail tree.json "cells of $out are accepted without a bundle"
+    (cd "$W" && sed 's,^bundles/,cells/,;s,/[^/]*$,,' accepted | sort -u | xargs -r mkdir -p && sed 's,^cells,files,' <(sed 's,^bundles/,cells/,;s,/[^/]*$,,' accepted) | sort -u | xargs -r mkdir -p
+        awk -F'\t' -v accepted=accepted 'BEGIN { while ((getline f < accepted) > 0) ok[f] = 1 }
+            $1 == "cell" { split($2, p, "/"); f = p[1] "/" p[2]; if (!(("bundles/" f) in ok)) next; if (f != last) { close("cells/" last); last = f } print $2 "\t" $3 "\t" $4 "\t" $5 > ("cells/" f) }' tree
+        awk '{ n = split($2, p, "/"); if (p[1] != "bundles" || n < 4) next; f = p[2] "/" p[3]; if (f != last) { close("files/" last); last = f }
+            name = substr($2, length("bundles/" f) + 2); if (name !~ /^MANIFEST\.sha256(\.sig|\.tsr)?$/) print $1 " " name > ("files/" f) }' there)
+}
+
+# the messages that were timed: byte i is (131 i + bytes) mod 256
+make_messages() {
+    local bytes i octal
+    grep ^cell "$W/plan" | sed 's/.*hash_//' | sort -un > "$W/sizes"
+    while read -r bytes; do
+        octal=
+        for ((i = 0; i < 256; i++)); do printf -v octal '%s\\%03o' "$octal" $(((131 * i + bytes) % 256)); done
+        printf '%b' "${octal//\\/\\0}" > "$W/message"
+        while [ "$(stat -c %s "$W/message")" -lt "$bytes" ]; do cat "$W/message" "$W/message" > "$W/twice"; mv "$W/twice" "$W/message"; done
+        echo "$bytes $(head -c "$bytes" "$W/message" | sha256sum | cut -c1-64)"
+    done < "$W/sizes" > "$W/messages"
 }
 
 # ---------------------------------------------------------------- one bundle
 
-check_identity() { # V11: evidence against plan and job
-    local got want F=$B/evidence.json
-    got=$(jq -r '[.campaign, .system, .candidate, .nonce, .plan_sha256, .job_nonce, (.attempt | tostring), .measure.profile, .host.arch, .agent.source_sha256, .test_world // "-"] | .[]' "$F")
-    want=$(printf '%s\n' "$CAMPAIGN" "$SYSTEM" "$CANDIDATE" "$NONCE" "$PLAN_SHA" "$JOB" "$ATTEMPT" "$PROFILE" "$ARCH" "$AGENT" "$WORLD")
-    if [ "$got" != "$want" ]; then fail "$W_B/evidence.json" "made for something else: $(diff <(echo "$got") <(echo "$want") | sed -n 's/^< //p' | head -1)"; fi
+seal_of_bundle() { # V3, V9, V10
+    local sum
+    check_seal "$T/$B" bundle "$SYSTEM" "${KEY[$SYSTEM]}" "$B/"
+    sum=$(sha256sum < "$T/$B/MANIFEST.sha256")
+    [ "${sum%% *}" = "$MANIFEST" ] || fail "$B/MANIFEST.sha256" "not the one tree.json names"
 }
 
-check_sources() { # V12
-    awk -v p="$CANDIDATE/" 'index(substr($0, 67), p) == 1 { print substr($0, 1, 66) substr($0, 67 + length(p)) }' "$T/plan/SOURCES.sha256" > "$W/sources"
-    cmp -s "$W/sources" "$B/build/SOURCES.sha256" || fail "$W_B/build/SOURCES.sha256" "differs from the plan's list"
-    local sum planned
-    sum=$(sha256sum < "$B/build/SOURCES.sha256" | cut -c1-64)
-    planned=$(awk -F'\t' -v c="$CANDIDATE" '$1 == c { print $2 }' "$W/candidates")
-    [ "$sum" = "$(jq -r .source_sha256 "$B/evidence.json")" ] && [ "$sum" = "$planned" ] || fail "$W_B/evidence.json" "source_sha256 is not the planned one"
+content_of_bundle() { # V6, V11 to V15
+    local got out
+    check_json "$T/$B/evidence.json" evidence 4194304 "$W/ev" "$B/evidence.json"
+    printf -v out '%s\t' id "$CAMPAIGN" "$SYSTEM" "$CANDIDATE" "$NONCE" "$PLAN_SHA" "$JOB" "$ATTEMPT" "$PROFILE" "${ARCH[$SYSTEM]}" "$AGENT" "$WORLD" "${SOURCE[$CANDIDATE]}"
+    read -r got < "$W/ev"
+    [ "$got" = "${out%$'\t'}" ] ||
+        fail "$B/evidence.json" "made for something else: $(diff <(tr '\t' '\n' <<< "$got") <(tr '\t' '\n' <<< "${out%$'\t'}") | sed -n 's/^< //p' | head -1)"
+    cmp -s "$W/sources/$CANDIDATE" "$T/$B/build/SOURCES.sha256" || fail "$B/build/SOURCES.sha256" "differs from the plan's list"
+    out=$(awk -v host="$SYSTEM" -v candidate="$CANDIDATE" -v dir="$T/$B" -v ev="$W/ev" -v cells="$W/cells/$SYSTEM/$CANDIDATE" \
+        -v kat="$W/kat/$CANDIDATE" -v files="$W/files/$SYSTEM/$CANDIDATE" -v messages="$W/messages" -f "$HERE/verify-bundle.awk")
+    [ -z "$out" ] || fail "${out%%$'\t'*}" "${out#*$'\t'}"
+    echo "ok $B: $(grep -c ^measured "$W/ev") cells measured, signed by the planned key of $SYSTEM"
 }
 
-check_cells() { # V13
-    local out
-    jq -r '.cells[] | [.instance, .version, .operation, .status] | @tsv' "$B/evidence.json" > "$W/ev_cells"
-    awk -F'\t' -v p="$SYSTEM/$CANDIDATE/" '{ print p $1 "/" $2 "/" $3 }' "$W/ev_cells" > "$W/ev_names"
-    grep -F "$SYSTEM/$CANDIDATE/" "$W/cells" | awk -v p="$SYSTEM/$CANDIDATE/" 'index($0, p) == 1' | cmp -s - "$W/ev_names" ||
-        fail "$W_B/evidence.json" "its cells are not the planned ones"
-    out=$(awk -F'\t' -v p="$SYSTEM/$CANDIDATE/" '
-        FILENAME == ARGV[1] { tree[$1] = $2; next }
-        { want = $4 == "measured" ? "accepted" : $4; n = p $1 "/" $2 "/" $3
-          if (tree[n] != want) { print n " is " tree[n] " in tree.json and " $4 " in its bundle"; exit } }' "$W/tree_cells" "$W/ev_cells")
-    [ -z "$out" ] || fail tree.json "$out"
-}
-
-check_samples() { # V14: every sample file, every process list, in one pass
-    local out
-    jq -r '.measure.counter.label as $l | .measure.cells[] | [.instance + "__" + .version + "__" + .operation, $l, .accepted, .replaced, .invalid, .calls, .bytes, .operation] |
-        map(tostring) | @tsv' "$B/evidence.json" > "$W/measured"
-    awk -F'\t' '$4 == "measured" { print $1 "__" $2 "__" $3 }' "$W/ev_cells" | sort > "$W/a"
-    cut -f1 "$W/measured" | sort | cmp -s - "$W/a" || fail "$W_B/evidence.json" "measure.cells are not the measured cells"
-    awk -F'\t' '{ print $1 "__" $2 "__" $3 }' "$W/ev_cells" | sort > "$W/stems"
-    # names first: nothing that belongs to no cell, nothing missing
-    out=$(cut -c67- "$B/MANIFEST.sha256" | awk -v stems="$W/stems" '
-        BEGIN { while ((getline s < stems) > 0) ok[s] = 1 }
-        /^samples\// { n = substr($0, 9); if (n !~ /\.(process|calls|ns|core_cycles|ref_ticks|events)\.txt$/) { print $0; exit }
-                       sub(/\.[a-z_]+\.txt$/, "", n); if (!(n in ok)) { print $0; exit } next }
-        /^env\/.*\.process\.tsv$/ { n = substr($0, 5); sub(/\.process\.tsv$/, "", n); if (!(n in ok)) { print $0; exit } next }
-        /^(evidence\.json|build\/SOURCES\.sha256|build\/commands\.txt|env\/host\.txt)$/ { next }
-        /^build\/[^\/]+\.log$/ { next }
-        /^kat\/[^\/]+\.log$/ { next }
-        { print $0; exit }')
-    [ -z "$out" ] || fail "$W_B/$out" "belongs to no cell of this bundle"
-    while IFS=$'\t' read -r stem label _; do
-        for column in process calls ns events "$label"; do
-            [ -f "$B/samples/$stem.$column.txt" ] || fail "$W_B/samples/$stem.$column.txt" "missing"
-        done
-        for column in core_cycles ref_ticks; do
-            [ "$column" = "$label" ] || [ ! -e "$B/samples/$stem.$column.txt" ] || fail "$W_B/samples/$stem.$column.txt" "the counter's label is $label"
-        done
-        [ -f "$B/env/$stem.process.tsv" ] || fail "$W_B/env/$stem.process.tsv" "missing"
-    done < "$W/measured"
-    cut -c67- "$B/MANIFEST.sha256" | grep -E '^samples/|^env/.*\.process\.tsv$' > "$W/files" || true
-    [ -s "$W/files" ] || return 0
-    # shellcheck disable=SC2016
-    out=$(cd "$B" && awk -v list="$W/measured" -v files="$W/files" '
-        function bad(f, what) { print f "\t" what; found = 1; exit }
-        function stem_of(f) { sub(/^[a-z]*\//, "", f); sub(/\.process\.tsv$/, "", f); sub(/\.[a-z_]+\.txt$/, "", f); return f }
-        BEGIN { while ((getline f < files) > 0) ARGV[ARGC++] = f
-                while ((getline line < list) > 0) { split(line, a, "\t"); n++; stem[n] = a[1]; label[n] = a[2]; acc[n] = a[3]; rep[n] = a[4]; inv[n] = a[5]; calls[n] = a[6]
-                    if (a[8] != "hash_" a[7]) bad("evidence.json", a[1] ": bytes is " a[7]) } }
-        FNR == 1 { s = stem_of(FILENAME); tsv = FILENAME ~ /\.tsv$/; kind = FILENAME; sub(/\.txt$/, "", kind); sub(/.*\./, "", kind) }
-        tsv {
-            if (FNR == 1) { if ($0 !~ /^process\tattempt\tround\tstate\treplaced_by\treason\t/) bad(FILENAME, "another header"); next }
-            m = split($0, c, "\t")
-            if (m != 33) bad(FILENAME, "line " FNR ": " m " columns")
-            for (i = 1; i <= m; i++) if (c[i] !~ /^-?[0-9]+$/) bad(FILENAME, "line " FNR ": not an integer")
-            if (c[4] !~ /^[0-3]$/) bad(FILENAME, "line " FNR ": unknown state")
-            if ((s, c[1]) in state) bad(FILENAME, "line " FNR ": process " c[1] " twice")
-            state[s, c[1]] = c[4]; windows[s, c[1]] = c[10]; of[s, ++np[s]] = c[1]; count[s, c[4]]++
-            next
-        }
-        {
-            if ($0 !~ /^[0-9]+$/ || length($0) > 20) bad(FILENAME, "line " FNR ": not one integer")
-            lines[s, kind] = FNR
-            if (kind == "process") { proc[s, FNR] = $0; seen[s, $0]++ }
-            if (kind == "calls") called[s, FNR] = $0
-        }
-        END {
-            if (found) exit
-            for (i = 1; i <= n; i++) {
-                t = stem[i]; rows = lines[t, "process"] + 0; f = "samples/" t ".process.txt"
-                if (lines[t, "calls"] + 0 != rows) { print "samples/" t ".calls.txt\tanother number of lines than " f; exit }
-                if (lines[t, "ns"] + 0 != rows) { print "samples/" t ".ns.txt\tanother number of lines than " f; exit }
-                if (lines[t, "events"] + 0 != rows) { print "samples/" t ".events.txt\tanother number of lines than " f; exit }
-                if (lines[t, label[i]] + 0 != rows) { print "samples/" t "." label[i] ".txt\tanother number of lines than " f; exit }
-                sum = 0
-                for (r = 1; r <= rows; r++) {
-                    if (!((t, proc[t, r]) in state)) { print f "\tprocess " proc[t, r] " is not in its list"; exit }
-                    if (state[t, proc[t, r]] == 0) sum += called[t, r]
-                }
-                for (k = 1; k <= np[t]; k++) {
-                    p = of[t, k]
-                    if (seen[t, p] + 0 != windows[t, p]) { print f "\tprocess " p " has " seen[t, p] + 0 " windows, its list says " windows[t, p]; exit }
-                }
-                if (count[t, 0] + 0 != acc[i] || count[t, 1] + 0 != rep[i] || count[t, 2] + 0 != inv[i]) { print "env/" t ".process.tsv\tnot the numbers of processes that evidence.json states"; exit }
-                if (sum != calls[i]) { print "samples/" t ".calls.txt\t" sum " calls in accepted processes, evidence.json states " calls[i]; exit }
-            }
-        }')
-    [ -z "$out" ] || fail "$W_B/${out%%$'\t'*}" "${out#*$'\t'}"
-}
-
-check_known_answers() { # V15
-    local out
-    jq -r '.kat[] | [.instance, .version, .log, .status] | @tsv' "$B/evidence.json" > "$W/kat"
-    jq -r '.builds[] | [.instance, .version, .status, (.library_sha256 | if . == "" then "-" else . end)] | @tsv' "$B/evidence.json" > "$W/builds"
-    jq -r '.measure.cells[] | [.instance, .version, .operation, .library_sha256] | @tsv' "$B/evidence.json" > "$W/timed"
-    out=$(awk -F'\t' '
-        FILENAME == ARGV[1] { kat[$1, $2] = $4; next }
-        FILENAME == ARGV[2] { if ($3 == "ok") lib[$1, $2] = $4; next }
-        kat[$1, $2] != "PASS" && kat[$1, $2] != "NOKAT" { print $1 "/" $2 "/" $3 ": timed although the known answers say " kat[$1, $2]; exit }
-        lib[$1, $2] != $4 { print $1 "/" $2 "/" $3 ": timed another library than the one that was checked"; exit }' "$W/kat" "$W/builds" "$W/timed")
-    [ -z "$out" ] || fail "$W_B/evidence.json" "$out"
-    while IFS=$'\t' read -r instance version log status; do
-        [ "$log" = "kat/${instance}__$version.log" ] && [ -f "$B/$log" ] || fail "$W_B/$log" "not the log of $instance"
-        awk -v p="$CANDIDATE/$instance/" 'index($3, p) == 1 { print "manifest " $1 " " $2 " " substr($3, 1 + length(p)) }' "$T/plan/kat.sha256" > "$W/want"
-        case $status in
-        PASS) [ -s "$W/want" ] || fail "$W_B/$log" "PASS without a planned reference"
-              out=$(grep -vxFf "$B/$log" "$W/want" | head -1) || true
-              [ -z "$out" ] || fail "$W_B/$log" "no line '$out'";;
-        NOKAT) [ ! -s "$W/want" ] || fail "$W_B/$log" "NOKAT although the plan has references";;
-        esac
-    done < "$W/kat"
-}
-
-check_bundle() {
-    local key measured
-    B=$T/bundles/$SYSTEM/$CANDIDATE W_B=bundles/$SYSTEM/$CANDIDATE
-    IFS=$'\t' read -r _ ARCH key < <(awk -F'\t' -v s="$SYSTEM" '$1 == s' "$W/systems")
-    check_grammar "$B/MANIFEST.sha256" bundle "$W_B/MANIFEST.sha256"
-    check_signature "$B" bundle.v1@fleetmark "$SYSTEM" "$key" "$W_B"
-    [ "$(sha256sum < "$B/MANIFEST.sha256" | cut -c1-64)" = "$MANIFEST" ] || fail "$W_B/MANIFEST.sha256" "not the one tree.json names"
-    check_inner "$W_B"
-    check_json "$B/evidence.json" evidence/1 4194304
-    keys_are "$B/evidence.json" '. | del(.test_world)' agent attempt builds campaign candidate cells clock host isolation job_nonce kat libraries measure nonce plan_sha256 schema source_sha256 system toolchain
-    check_identity
-    check_sources
-    check_cells
-    check_samples
-    check_known_answers
-    measured=$(wc -l < "$W/measured")
-    echo "ok $W_B: $measured cells measured, signed by the planned key of $SYSTEM"
+each_bundle() { # WHAT
+    while IFS=$'\t' read -r _ SYSTEM CANDIDATE ATTEMPT JOB _ _ MANIFEST status _; do
+        B=bundles/$SYSTEM/$CANDIDATE
+        [ "$status" != accepted ] || "$1"
+    done < <(grep ^job "$W/tree")
 }
 
 # ---------------------------------------------------------------- the tree
 
-check_anchor
-check_types "$T"
-for d in trust plan .; do
-    kind=$d; [ "$d" != . ] || kind=tree
-    check_grammar "$T/$d/MANIFEST.sha256" "$kind" "$d/MANIFEST.sha256"
-    check_signature "$T/$d" "$kind.v1@fleetmark" controller "$ANCHOR" "$d"
-done
-check_sizes "$T" 67108864
-if ! (cd "$T" && sha256sum -c --strict --quiet MANIFEST.sha256) > "$W/sums" 2>/dev/null; then
+check_anchor "$2"
+list_files "$T" "$W/there"
+check_seal "$T" tree controller "$ANCHOR" ""
+for d in trust plan; do check_seal "$T/$d" $d controller "$ANCHOR" "$d/"; done
+(cd "$T" && sha256sum -c --strict --quiet MANIFEST.sha256) > "$W/sums" 2>/dev/null ||
     fail "$(head -1 "$W/sums" | sed 's/: FAILED.*//')" "differs from its line in MANIFEST.sha256, or is missing"
-fi
-cut -c67- "$T/MANIFEST.sha256" > "$W/listed"
-(cd "$T" && find . \( -path ./incoming -o -path ./rejected \) -prune -o -type f ! -path ./MANIFEST.sha256 ! -path ./MANIFEST.sha256.sig \
-    ! -path ./MANIFEST.sha256.tsr -printf '%P\n') | sort > "$W/there"
-extra=$(comm -13 "$W/listed" "$W/there" | head -1)
+cut -d' ' -f2- "$W/there" | grep -vxE 'MANIFEST\.sha256(\.sig|\.tsr)?' > "$W/names"
+extra=$(cut -c67- "$T/MANIFEST.sha256" | comm -13 - "$W/names" | head -1)
 [ -z "$extra" ] || fail "$extra" "is not listed in MANIFEST.sha256"
-check_inner trust
-check_inner plan
-check_json "$T/trust/trust.json" trust/1 65536
-keys_are "$T/trust/trust.json" . issued_at schema version
-check_signers "$T/trust"
-if [ -n "$NEWER" ]; then
-    check_types "$NEWER"
-    check_grammar "$NEWER/MANIFEST.sha256" trust "newer trust folder"
-    check_signature "$NEWER" trust.v1@fleetmark controller "$ANCHOR" "newer trust folder"
-    (cd "$NEWER" && sha256sum -c --strict --quiet MANIFEST.sha256) >/dev/null 2>&1 || fail "newer trust folder" "a digest differs"
-    cp "$W/keys" "$W/keys.tree"; check_signers "$NEWER"; cp "$W/keys.tree" "$W/keys"
-fi
+printf 'trust\nplan\n' > "$W/sealed"
+check_inner "$W/sealed"
+check_trust
 check_plan
 check_tree
-while IFS=$'\t' read -r SYSTEM CANDIDATE ATTEMPT JOB _ _ MANIFEST status; do
-    [ "$status" != accepted ] || check_bundle
-done < "$W/jobs"
-command -v openssl >/dev/null || echo "note: no openssl here, the second check of the signatures was left out"
+each_bundle seal_of_bundle
+check_inner "$W/accepted"
+make_messages
+each_bundle content_of_bundle
+[ -n "$OPENSSL" ] || echo "note: no openssl here, the second check of the signatures was left out"
 note=; [ "$PUBLISH" = 1 ] || note=" (not for publication)"
 echo "PASS $CAMPAIGN $(sha256sum < "$T/MANIFEST.sha256" | cut -c1-64)$note"

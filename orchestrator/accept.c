@@ -111,8 +111,11 @@ int fm_accept_check(int dirfd, const struct fm_expect *want, fm_accept_report *r
 	if (evidence != NULL)
 		memset(evidence, 0, sizeof *evidence);
 	if (rc != FM_OK) {
+		const char *text = fm_error_text();
+
 		if (report != NULL)
-			report(arg, rc, "evidence.json", fm_error_text());
+			report(arg, rc, "evidence.json",
+			        strncmp(text, "evidence.json: ", 15) == 0 ? text + 15 : text);
 		return rc;
 	}
 	if ((c.candidate = fm_plan_candidate(want->plan, want->candidate)) == NULL)

@@ -25,8 +25,13 @@ void fm_verify_find(struct fm_verify *v, int code, const char *where, const char
 void fm_verify_error(struct fm_verify *v, int code, const char *where)
 {
 	char text[1024];
+	const char *words = fm_error_text();
+	size_t len = strlen(where);
 
-	(void)snprintf(text, sizeof text, "%s", fm_error_text());
+	/* the text may begin with the place that stands before it anyway */
+	if (strncmp(words, where, len) == 0 && strncmp(words + len, ": ", 2) == 0)
+		words += len + 2;
+	(void)snprintf(text, sizeof text, "%s", words);
 	if (fm_error_status(code) != 4 && code != FM_ERR_MEMORY && code != FM_ERR_INTERRUPTED)
 		code = FM_ERR_FORM;
 	fm_verify_find(v, code, where, "%s", text);
