@@ -1,5 +1,6 @@
 /* hostkey.c: decides about host keys, and adds the one the operator vouched for. */
 #include "orchestrator/hostkey.h"
+#include "orchestrator/keyblob.h"
 #include "protocol/fs.h"
 #include <errno.h>
 #include <stdio.h>
@@ -105,13 +106,34 @@ char *fm_hostkey_name(const char *host, int port, char *out, size_t size)
 struct sight {
 	unsigned revoked, garbage, carriage_return, portless; /* line numbers; 0: none */
 	bool empty;
+	char held[51]; /* fingerprint of a key it holds for this name, "" if none is readable */
 };
+
+/* Of the same type if there is one, else of any. */
+static int see_held(
+        const struct fm_hostkey *k, const struct entry *e, struct sight *s, bool *same_type)
+{
+	struct fm_buf blob = FM_BUF_INIT(64u << 10);
+	bool same = e->base64 != NULL && strcmp(e->type, k->type) == 0;
+	int rc = FM_OK;
+
+	if (e->base64 == NULL || (s->held[0] != '\0' && (*same_type || !same)))
+		return FM_OK;
+	rc = fm_keyblob_decode(e->base64, &blob);
+	if (rc == FM_OK && blob.len > 0) {
+		fm_keyblob_print(&blob, s->held);
+		*same_type = same;
+	}
+	fm_buf_free(&blob);
+	return rc;
+}
 
 static int look(const struct fm_hostkey *k, const struct fm_buf *text, struct sight *s)
 {
 	struct reader r;
 	struct entry e;
 	char name[300];
+	bool same_type = false;
 	int rc = reader_open(&r, text);
 
 	*s = (struct sight){.empty = true};
@@ -126,6 +148,8 @@ static int look(const struct fm_hostkey *k, const struct fm_buf *text, struct si
 			s->garbage = e.number;
 		if (e.marker == NULL && e.carriage_return && names_hold(e.names, name))
 			s->carriage_return = e.number;
+		if (e.marker == NULL && !same_key(&e, k) && names_hold(e.names, name))
+			rc = see_held(k, &e, s, &same_type);
 		if (e.marker == NULL && k->port != 22 && names_hold(e.names, k->host) &&
 		        same_key(&e, k))
 			s->portless = e.number;
@@ -189,12 +213,12 @@ int fm_hostkey_decide(const struct fm_hostkey *k, const char *pin, enum fm_hostk
 		        "or "
 		        "somebody stands in between",
 		        k->host, k->port, k->fingerprint, file,
-		        k->held != NULL ? k->held : "another one of this type");
+		        s.held[0] != '\0' ? s.held : "another one of this type");
 	case FM_HOSTKEY_IS_OTHER:
 		return fm_fail(FM_ERR_HOSTKEY_OTHER,
 		        "%s port %d offers a %s key %s, %s holds only a key of another type (%s)",
 		        k->host, k->port, k->type, k->fingerprint, file,
-		        k->held != NULL ? k->held : "not readable");
+		        s.held[0] != '\0' ? s.held : "not readable");
 	default:
 		return unknown(k, file, text, &s);
 	}

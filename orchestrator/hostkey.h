@@ -18,7 +18,6 @@ struct fm_hostkey {
 	int port;
 	const char *type, *base64; /* as in known_hosts: "ssh-ed25519", "AAAA..." */
 	const char *fingerprint;   /* "SHA256:..." offered */
-	const char *held; /* fingerprint of the key the store holds instead, NULL if not known */
 };
 
 /* Order: revoked, pin (NULL: none), verdict. file: path of known_hosts, for messages; text: its

@@ -1,5 +1,6 @@
 /* ssh_agent.c: relays the agent protocol, leaving out every key that is not named for the host. */
 #include "orchestrator/ssh_agent.h"
+#include "orchestrator/keyblob.h"
 #include "orchestrator/transport.h"
 #include "protocol/buf.h"
 #include "protocol/fs.h"
@@ -203,23 +204,13 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static int base64_value(char c)
-{
-	static const char digits[] =
-	        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c != '\0' ? strchr(digits, c) : NULL;
-
-	return at != NULL ? (int)(at - digits) : -1;
-}
-
 /* "type base64 comment" of FILE.pub as a key blob. */
 static int add_public(struct sieve *s, const char *identity)
 {
 	struct fm_buf text = FM_BUF_INIT(PUBLIC_MAX), *blob = &s->allowed[s->count];
 	char *path = fm_sprintf("%s.pub", identity);
 	const char *at;
-	uint32_t bits = 0;
-	int have = 0, rc = FM_OK;
+	int rc = FM_OK;
 
 	if (path == NULL)
 		return FM_ERR_MEMORY;
@@ -227,16 +218,7 @@ static int add_public(struct sieve *s, const char *identity)
 		goto out; /* no public half: the file itself is tried */
 	*blob = FM_BUF_INIT(PUBLIC_MAX);
 	at = strchr(text.data, ' ');
-	for (at = at != NULL ? at + 1 : ""; rc == FM_OK && base64_value(*at) >= 0; at++) {
-		bits = bits << 6 | (uint32_t)base64_value(*at);
-		have += 6;
-		if (have >= 8) {
-			char byte = (char)(bits >> (have - 8));
-
-			have -= 8;
-			rc = fm_buf_put(blob, &byte, 1);
-		}
-	}
+	rc = fm_keyblob_decode(at != NULL ? at + 1 : "", blob);
 	if (rc == FM_OK && blob->len > 0)
 		s->count++;
 	else

@@ -143,7 +143,7 @@ static int reach(struct fm_transport *t, const struct fm_home *home, uint64_t de
 /* Type, base64 and fingerprint of the key offered. The caller frees with offer_free. */
 struct offer {
 	struct fm_hostkey key;
-	char *base64, *print, *held;
+	char *base64, *print;
 	const char *type;
 };
 
@@ -163,7 +163,6 @@ static void offer_free(struct offer *o)
 {
 	ssh_string_free_char(o->base64);
 	ssh_string_free_char(o->print);
-	ssh_string_free_char(o->held);
 }
 
 static int read_offer(struct fm_transport *t, struct offer *o)
@@ -195,24 +194,14 @@ static int read_offer(struct fm_transport *t, struct offer *o)
 	return FM_OK;
 }
 
-/* What libssh says about a known_hosts file, and the key that file holds instead. */
-static enum fm_hostkey_verdict ask_library(
-        struct fm_transport *t, const char *file, struct offer *o)
+/* What libssh says about a known_hosts file. */
+static enum fm_hostkey_verdict ask_library(struct fm_transport *t, const char *file)
 {
-	struct ssh_knownhosts_entry *entry = NULL;
 	enum ssh_known_hosts_e said;
 
 	if (ssh_options_set(t->s, SSH_OPTIONS_KNOWNHOSTS, file) != SSH_OK)
 		return FM_HOSTKEY_IS_UNKNOWN;
 	said = ssh_session_is_known_server(t->s);
-	if ((said == SSH_KNOWN_HOSTS_CHANGED || said == SSH_KNOWN_HOSTS_OTHER) &&
-	        ssh_session_get_known_hosts_entry(t->s, &entry) != SSH_KNOWN_HOSTS_ERROR &&
-	        entry != NULL && o->held == NULL) {
-		o->held = fingerprint_of(entry->publickey);
-		o->key.held = o->held;
-	}
-	if (entry != NULL)
-		ssh_knownhosts_entry_free(entry);
 	switch (said) {
 	case SSH_KNOWN_HOSTS_OK:
 		return FM_HOSTKEY_OK;
@@ -234,7 +223,7 @@ static int judge(struct fm_transport *t, const char *file, const char *pin, stru
 	int rc = there ? fm_fs_read(AT_FDCWD, file, KNOWN_HOSTS_MAX, &text) : FM_OK;
 
 	if (rc == FM_OK)
-		rc = fm_hostkey_decide(&o->key, pin, ask_library(t, file, o), file,
+		rc = fm_hostkey_decide(&o->key, pin, ask_library(t, file), file,
 		        there ? &text : NULL, warn, sizeof warn);
 	if (rc == FM_OK && warn[0] != '\0')
 		fm_say("%s: warning: %s", t->system->name, warn);
