@@ -156,24 +156,44 @@ static int put_kind(const struct fm_adopt *a, enum fm_adopt_kind kind, struct fm
 	return rc;
 }
 
+/* The notes as items of a list. */
+static int put_notes(const struct fm_adopt *a, struct fm_buf *b)
+{
+	int rc = FM_OK;
+
+	for (const char *line = a->notes.data; rc == FM_OK && line != NULL && *line != '\0';) {
+		size_t len = strcspn(line, "\n");
+
+		rc = fm_buf_printf(b, "- %.*s\n", (int)len, line);
+		line += len + 1;
+	}
+	return rc;
+}
+
 static int put_readme(const struct fm_adopt *a, struct fm_buf *b)
 {
 	int rc = fm_buf_printf(b,
 	        "What fleetmark adopt saw in %s (%llu bytes, SHA-256 %s).\n"
 	        "Names are in safe spelling: +XX is the byte XX, so +20 is a space "
 	        "(algos/README.md).\n\n"
-	        "Not decided:\n%s"
-	        "- name, page and url of the submission: the package does not say them reliably\n"
-	        "- whether an instance takes any digest length (digest = any): fixed is proposed\n"
-	        "- the licence: read what is listed below; nothing of the package is copied into "
-	        "the "
-	        "recipe\n\n"
-	        "Then: copy algos/%s and kat/%s into the source tree, run fleetmark fetch %s "
-	        "--archive "
-	        "FILE,\nand fleetmark run -c %s --profile smoke.\n",
-	        a->name, (unsigned long long)a->bytes, a->sha256,
-	        a->notes.len > 0 ? a->notes.data : "", a->id, a->id, a->id, a->id);
+	        "Not decided:\n",
+	        a->name, (unsigned long long)a->bytes, a->sha256);
 
+	if (rc == FM_OK)
+		rc = put_notes(a, b);
+	if (rc == FM_OK)
+		rc = fm_buf_printf(b,
+		        "- name, page and url of the submission: the package does not say them "
+		        "reliably\n"
+		        "- whether an instance takes any digest length (digest = any): fixed is "
+		        "proposed\n"
+		        "- the licence: read what is listed below; the proposal holds names and "
+		        "digests "
+		        "only\n\n"
+		        "Then: copy algos/%s (and kat/%s) into the source tree, run\n"
+		        "fleetmark fetch %s --archive FILE, then fleetmark run -c %s --profile "
+		        "smoke.\n",
+		        a->id, a->id, a->id, a->id);
 	for (int kind = FM_ADOPT_API; rc == FM_OK && kind < FM_ADOPT_KINDS; kind++)
 		rc = put_kind(a, (enum fm_adopt_kind)kind, b);
 	if (rc == FM_OK)
