@@ -160,7 +160,7 @@ int fm_chart_draw_bars(struct fm_buf *out, size_t number, const char *title, con
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || strcmp(bars[i].group, bars[i - 1].group) != 0) {
 			y += NAME;
-			text(&d, LEFT, y - 3, bars[i].group);
+			text(&d, LEFT + 4, y - 3, bars[i].group);
 			y += 2;
 		}
 		one_bar(&d, number, &bars[i], y);

@@ -4,6 +4,7 @@
 #include "orchestrator/page_data.h"
 #include "orchestrator/recipe.h"
 #include "orchestrator/report.h"
+#include "orchestrator/report_tables.h"
 #include "orchestrator/sink.h"
 #include "protocol/fs.h"
 
@@ -144,6 +145,8 @@ int fm_report_data(
 		for (size_t k = 0; k < d.systems[i].candidate_count && rc == FM_OK; k++)
 			rc = one_page(&d, &d.systems[i], d.systems[i].candidates[k], &names, site,
 			        systems, &sink);
+	if (rc == FM_OK)
+		rc = fm_report_tables(d.dirfd, systems, d.count, &sink);
 	if (rc == FM_OK && (rc = fm_sink_sync(&sink)) == FM_OK)
 		rc = fm_sink_verdict(&sink);
 out:

@@ -58,6 +58,23 @@ for table in "$sample"/tables/*.csv; do
 done
 [ "$rows" -eq 23 ] || fail "compared $rows rows of section 4, expected 23"
 
+# the comparison of the tables: places that swap
+while IFS= read -r row; do
+	grep -qxF -- "$row" "$work/published/compare.md" || fail "compare.md: missing: $row"
+done << 'EOF'
+| hash-31 | `ZC-DMC-1280-512` | 6.8 | 1 | 5.0 | 1 (=) |
+| hash-31 | `ZC-DMC-1536-512` | 9.1 | 2 | 12.6 | 3 (▼ 1) |
+| hash-09 | `Eijen-512` | 11.2 | 3 | 7.4 | 2 (▲ 1) |
+| hash-07 | `Dragon-512` | 17.8 | 4 | 30.0 | 5 (▼ 1) |
+| hash-29 | `XRH-2-512` | 29.7 | 5 | 14.5 | 4 (▲ 1) |
+| hash-31 | `ZC-DMC-1280-768` | 10.6 | 1 | 7.9 | 1 (=) |
+| hash-09 | `Eijen-768` | 13.6 | 3 | 9.0 | 2 (▲ 1) |
+| hash-31 | `ZC-DMC-1536-1024` | 19.3 | 2 | 20.9 | 3 (▼ 1) |
+| hash-29 | `XRH-2-1024` | 105.6 | 5 | 53.4 | 4 (▲ 1) |
+EOF
+grep -qF 'Published elsewhere, unsigned' "$work/published/compare.html" || fail "compare.html does not say where the figures are from"
+grep -qiE '<script|src=|@import|url\(h' "$work/published/compare.html" && fail "compare.html loads something"
+
 printf x >> "$work/published/hash-07/perf_arm_1.md"
 if out=$("$fleetmark" report --layout published --data "$sample/data" -o "$work/published" --check 2> /dev/null); then
 	fail "--check did not see a changed byte"
