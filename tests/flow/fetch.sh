@@ -8,6 +8,7 @@ skip() { echo "skipped: $*"; exit 77; }
 [ -x "$fm" ] || skip "no $fm"
 T=$(mktemp -d "${TMPDIR:-/tmp}/fleetmark-fetch-XXXXXX")
 NGINX_PID=
+# shellcheck disable=SC2317,SC2329   # called by trap
 ended() {
 	[ -z "$NGINX_PID" ] || kill "$NGINX_PID" 2>/dev/null || true
 	rm -rf "$T"
@@ -187,7 +188,7 @@ grep -q $'\r$' "$(find home/cache/sources -name eijen_ref.c | head -1)" || fail 
 
 # adopt: the same packages as if nobody had seen them; the recipe it proposes is then fetched and measured with the others
 while read -r id count; do
-	cp www/$id.zip "Seen $id.zip"
+	cp "www/$id.zip" "Seen $id.zip"
 	expect 0 "proposal: adopt-Seen-$id" adopt "Seen $id.zip"
 	[ "$(grep -c '^instance ' out)" = "$count" ] || fail "adopt $id: $(cat out)"
 	grep -q 'binaries (ignored' out || fail "adopt $id names no binaries"
