@@ -5,6 +5,7 @@
 
 #include "protocol/error.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What is in force. A kernel (or qemu-user) without a part leaves it at 0. */
 struct fm_confine {
@@ -20,6 +21,12 @@ FM_CHECK int fm_confine_enter(struct fm_confine *s, int library_fd);
 
 /* After it: no file can be opened at all. */
 FM_CHECK int fm_confine_close_files(const struct fm_confine *s);
+
+/* Address space of this process, and with it what measured code can allocate. Not enforced by
+ * qemu-user; does nothing in a build with a sanitizer. */
+#define FM_CONFINE_MEMORY      ((uint64_t)4 << 30)
+#define FM_CONFINE_MEMORY_2_33 ((uint64_t)8 << 30) /* two messages of 1 GiB, and copies of one */
+FM_CHECK int fm_confine_memory(uint64_t bytes);
 
 /* The three facts. */
 void fm_confine_tell(const struct fm_confine *s);

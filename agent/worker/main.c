@@ -8,6 +8,7 @@
 #include "agent/worker/order.h"
 #include "agent/worker/result.h"
 #include "agent/worker/selftest.h"
+#include "agent/worker/sound.h"
 #include "agent/worker/timing.h"
 #include "protocol/digest.h"
 
@@ -24,6 +25,7 @@ static void (*const tasks[])(const struct fm_order *) = {
         [FM_TASK_DIGEST] = fm_digests_run,
         [FM_TASK_MEMORY] = fm_memory_run,
         [FM_TASK_TIME] = fm_timing_run,
+        [FM_TASK_SOUND] = fm_sound_run,
 };
 
 int main(int argc, char **argv)

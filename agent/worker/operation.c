@@ -51,6 +51,7 @@ int fm_operation_load(struct fm_operation *op, const char **reason)
 
 	*reason = "system";
 	if ((rc = fm_crash_install(0)) != FM_OK ||
+	        (rc = fm_confine_memory(FM_CONFINE_MEMORY)) != FM_OK ||
 	        (rc = fm_confine_enter(&op->confine, op->library.fd)) != FM_OK)
 		return rc;
 	fm_confine_tell(&op->confine);

@@ -1,7 +1,5 @@
 /* order.c: reads the order the agent gives on descriptor 3. */
-#include "agent/worker/order.h"
-
-#include "protocol/jobtext.h"
+#include "agent/worker/order_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,6 +18,7 @@ static const struct {
         [FM_TASK_DIGEST] = {"digest", true, true},
         [FM_TASK_MEMORY] = {"memory", true, true},
         [FM_TASK_TIME] = {"time", true, true},
+        [FM_TASK_SOUND] = {"sound", true, true},
 };
 
 static int take_copy(struct fm_text *t, const char *key, char **out)
@@ -32,7 +31,7 @@ static int take_copy(struct fm_text *t, const char *key, char **out)
 	return (*out = fm_strdup(value)) == NULL ? FM_ERR_MEMORY : FM_OK;
 }
 
-static int maybe_copy(struct fm_text *t, const char *key, char **out)
+int fm_order_maybe_copy(struct fm_text *t, const char *key, char **out)
 {
 	const char *value;
 
@@ -41,7 +40,7 @@ static int maybe_copy(struct fm_text *t, const char *key, char **out)
 	return (*out = fm_strdup(value)) == NULL ? FM_ERR_MEMORY : FM_OK;
 }
 
-static int take_name(struct fm_text *t, const char *key, char **out)
+int fm_order_take_name(struct fm_text *t, const char *key, char **out)
 {
 	char name[65];
 	int rc = fm_text_take_name(t, key, name);
@@ -51,7 +50,8 @@ static int take_name(struct fm_text *t, const char *key, char **out)
 	return (*out = fm_strdup(name)) == NULL ? FM_ERR_MEMORY : FM_OK;
 }
 
-static int take_range(struct fm_text *t, const char *key, uint64_t min, uint64_t max, uint64_t *out)
+int fm_order_take_range(
+        struct fm_text *t, const char *key, uint64_t min, uint64_t max, uint64_t *out)
 {
 	int rc = fm_text_take_u64(t, key, max, out);
 
@@ -87,76 +87,34 @@ static int take_library(struct fm_order *o, struct fm_text *t)
 		return fm_fail(
 		        FM_ERR_FORM, "order line %u: library must be an absolute path", t->line);
 	if ((rc = fm_text_take_hex(t, "library_sha256", o->library_sha256)) != FM_OK ||
-	        (rc = take_name(t, "candidate", &o->candidate)) != FM_OK ||
-	        (rc = take_name(t, "instance", &o->instance)) != FM_OK ||
-	        (rc = take_range(t, "digest_bits", 8, FM_ORDER_DIGEST_BITS_MAX, &bits)) != FM_OK)
+	        (rc = fm_order_take_name(t, "candidate", &o->candidate)) != FM_OK ||
+	        (rc = fm_order_take_name(t, "instance", &o->instance)) != FM_OK ||
+	        (rc = fm_order_take_range(t, "digest_bits", 8, FM_ORDER_DIGEST_BITS_MAX, &bits)) !=
+	                FM_OK)
 		return rc;
 	o->digest_bits = (unsigned)bits;
 	return FM_OK;
 }
 
-static bool is_hex(const char *text, size_t len)
+bool fm_order_is_hex(const char *text, size_t len)
 {
 	return strspn(text, "0123456789abcdef") >= len;
 }
 
-/* "<hex> strict <file>" or "<hex> vectors:<n> vectors.txt" */
-static int parse_kat(struct fm_order_kat *k, const char *value, unsigned line)
-{
-	const char *mode = value + 65, *file;
-	char number[21];
-	size_t digits;
-
-	if (strlen(value) < 67 || !is_hex(value, 64) || value[64] != ' ' ||
-	        (file = strchr(mode, ' ')) == NULL || file[1] == '\0' ||
-	        strpbrk(file + 1, " /") != NULL)
-		return fm_fail(
-		        FM_ERR_FORM, "order line %u: kat_line must be <hex> <mode> <file>", line);
-	memcpy(k->hex, value, 64);
-	k->hex[64] = '\0';
-	digits = (size_t)(file - mode);
-	if (digits == 6 && memcmp(mode, "strict", 6) == 0) {
-		k->vectors = 0;
-	} else if (digits > 8 && digits - 8 < sizeof number && memcmp(mode, "vectors:", 8) == 0 &&
-	           strcmp(file + 1, "vectors.txt") == 0) {
-		memcpy(number, mode + 8, digits - 8);
-		number[digits - 8] = '\0';
-		if (fm_parse_u64(number, 1000000, &k->vectors) != FM_OK || k->vectors == 0)
-			return fm_fail(FM_ERR_FORM,
-			        "order line %u: vectors:N must have N from 1 to 1000000", line);
-	} else {
-		return fm_fail(FM_ERR_FORM,
-		        "order line %u: mode must be strict, or vectors:<n> for vectors.txt", line);
-	}
-	return (k->file = fm_strdup(file + 1)) == NULL ? FM_ERR_MEMORY : FM_OK;
-}
-
-static int take_kat(struct fm_order *o, struct fm_text *t)
+static int take_sound(struct fm_order *o, struct fm_text *t)
 {
 	const char *value;
-	bool vectors = false;
 	uint64_t seconds;
 	int rc;
 
-	if ((rc = take_name(t, "kat_name", &o->kat_name)) != FM_OK)
+	if ((rc = fm_text_take(t, "digest", &value)) != FM_OK)
 		return rc;
-	while (fm_text_maybe(t, "kat_line", &value)) {
-		struct fm_order_kat *k = fm_grow(&o->kat, &o->kat_count, sizeof *k);
-
-		if (k == NULL)
-			return FM_ERR_MEMORY;
-		if ((rc = parse_kat(k, value, t->line)) != FM_OK)
-			return rc;
-		vectors |= k->vectors > 0;
-	}
-	if ((rc = maybe_copy(t, "vectors_file", &o->vectors_file)) != FM_OK ||
-	        (rc = maybe_copy(t, "message_file", &o->message_file)) != FM_OK ||
-	        (rc = take_range(t, "seconds", 1, 1000000, &seconds)) != FM_OK)
-		return rc;
-	if (vectors && o->vectors_file == NULL)
-		return fm_fail(FM_ERR_FORM, "order: a kat_line with vectors needs vectors_file");
-	o->seconds = (unsigned)seconds;
-	return FM_OK;
+	if (strcmp(value, "fixed") != 0 && strcmp(value, "any") != 0)
+		return fm_fail(FM_ERR_FORM, "order line %u: digest must be fixed or any", t->line);
+	o->any = strcmp(value, "any") == 0;
+	rc = fm_order_take_range(t, "seconds", 1, FM_ORDER_SECONDS_MAX, &seconds);
+	o->seconds = rc == FM_OK ? (unsigned)seconds : 0;
+	return rc;
 }
 
 static int add_bytes(struct fm_order *o, uint64_t value)
@@ -176,7 +134,7 @@ static int take_bytes(struct fm_order *o, struct fm_text *t, bool several)
 	uint64_t value;
 	int rc;
 
-	if ((rc = take_range(t, "bytes", 1, FM_ORDER_BYTES_MAX, &value)) != FM_OK)
+	if ((rc = fm_order_take_range(t, "bytes", 1, FM_ORDER_BYTES_MAX, &value)) != FM_OK)
 		return rc;
 	rc = add_bytes(o, value);
 	while (rc == FM_OK && several && fm_text_maybe(t, "bytes", &text)) {
@@ -190,7 +148,7 @@ static int take_bytes(struct fm_order *o, struct fm_text *t, bool several)
 
 static int parse_seed(const char *value, unsigned line, uint64_t *seed)
 {
-	if (strlen(value) != 16 || !is_hex(value, 16))
+	if (strlen(value) != 16 || !fm_order_is_hex(value, 16))
 		return fm_fail(FM_ERR_FORM, "order line %u: seed must be 16 hex digits", line);
 	*seed = strtoull(value, NULL, 16);
 	return FM_OK;
@@ -203,8 +161,9 @@ static int take_time(struct fm_order *o, struct fm_text *t)
 	int rc;
 
 	if ((rc = take_bytes(o, t, false)) != FM_OK ||
-	        (rc = take_range(t, "calls", 1, FM_ORDER_CALLS_MAX, &o->calls)) != FM_OK ||
-	        (rc = take_range(t, "windows", 1, FM_ORDER_WINDOWS_MAX, &windows)) != FM_OK ||
+	        (rc = fm_order_take_range(t, "calls", 1, FM_ORDER_CALLS_MAX, &o->calls)) != FM_OK ||
+	        (rc = fm_order_take_range(t, "windows", 1, FM_ORDER_WINDOWS_MAX, &windows)) !=
+	                FM_OK ||
 	        (rc = fm_text_take_u64(t, "min_ns", 3600000000000u, &o->min_ns)) != FM_OK ||
 	        (rc = fm_text_take_u64(t, "warm", 1, &warm)) != FM_OK ||
 	        (rc = fm_text_take(t, "digest_sha256", &value)) != FM_OK)
@@ -212,7 +171,7 @@ static int take_time(struct fm_order *o, struct fm_text *t)
 	o->windows = (unsigned)windows;
 	o->warm = warm == 1;
 	if (strcmp(value, "none") != 0) {
-		if (strlen(value) != 64 || !is_hex(value, 64))
+		if (strlen(value) != 64 || !fm_order_is_hex(value, 64))
 			return fm_fail(FM_ERR_FORM,
 			        "order line %u: digest_sha256 must be 64 hex digits or none",
 			        t->line);
@@ -237,7 +196,7 @@ static int take_task(struct fm_order *o, struct fm_text *t)
 	if (i == count)
 		return fm_fail(FM_ERR_FORM,
 		        "order line %u: task %s, known are selftest, counters, clock, kat, digest, "
-		        "memory, time",
+		        "memory, time, sound",
 		        t->line, value);
 	o->task = (enum fm_task)i;
 	if (tasks[i].library && (rc = take_library(o, t)) != FM_OK)
@@ -246,15 +205,17 @@ static int take_task(struct fm_order *o, struct fm_text *t)
 		return rc;
 	switch (o->task) {
 	case FM_TASK_SELFTEST:
-		return maybe_copy(t, "message_file", &o->message_file);
+		return fm_order_maybe_copy(t, "message_file", &o->message_file);
 	case FM_TASK_KAT:
-		return take_kat(o, t);
+		return fm_order_take_kat(o, t);
 	case FM_TASK_DIGEST:
 		return take_bytes(o, t, true);
 	case FM_TASK_MEMORY:
 		return take_bytes(o, t, false);
 	case FM_TASK_TIME:
 		return take_time(o, t);
+	case FM_TASK_SOUND:
+		return take_sound(o, t);
 	case FM_TASK_COUNTERS:
 	case FM_TASK_CLOCK:
 		return FM_OK;
@@ -312,6 +273,10 @@ void fm_order_free(struct fm_order *o)
 	for (size_t i = 0; i < o->kat_count; i++)
 		free(o->kat[i].file);
 	free(o->kat);
+	for (size_t i = 0; i < o->generate_count; i++)
+		free(o->generate[i]);
+	free(o->generate);
+	free(o->limits);
 	free(o->bytes);
 	free(o->library);
 	free(o->candidate);

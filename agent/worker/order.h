@@ -9,6 +9,7 @@
 #define FM_ORDER_DIGEST_BITS_MAX 1048576
 #define FM_ORDER_WINDOWS_MAX     200
 #define FM_ORDER_CALLS_MAX       1000000000
+#define FM_ORDER_SECONDS_MAX     1000000
 
 enum fm_task {
 	FM_TASK_SELFTEST,
@@ -18,6 +19,7 @@ enum fm_task {
 	FM_TASK_DIGEST,
 	FM_TASK_MEMORY,
 	FM_TASK_TIME,
+	FM_TASK_SOUND,
 };
 
 /* One reference of the gate. */
@@ -25,6 +27,12 @@ struct fm_order_kat {
 	char hex[65];
 	uint64_t vectors; /* lines of vectors.txt; 0: a known-answer file, mode strict */
 	char *file;
+};
+
+/* The limit of one file of the gate by its tag, such as KAT_2_12. */
+struct fm_order_limit {
+	char tag[9];
+	unsigned seconds;
 };
 
 /* Strings are owned; what a task does not have is NULL, "" or 0. Free with fm_order_free. */
@@ -38,7 +46,12 @@ struct fm_order {
 	char *kat_name, *vectors_file, *message_file;
 	struct fm_order_kat *kat;
 	size_t kat_count;
+	char **generate; /* files without a reference that are made all the same */
+	size_t generate_count;
 	unsigned seconds;
+	struct fm_order_limit *limits; /* of files that have one of their own instead of seconds */
+	size_t limit_count;
+	bool any; /* task sound: an XOF, every digest length is right */
 
 	uint64_t *bytes; /* of the messages, in their order */
 	size_t bytes_count;
