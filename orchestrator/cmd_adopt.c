@@ -85,14 +85,16 @@ static void tell(const struct fm_adopt *a, const char *path)
 
 static int open_package(const char *path, struct fm_adopt *a, int *fd)
 {
+	char *real = realpath(path, NULL);
 	off_t size = 0;
-	int rc;
+	int rc = FM_OK;
 
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*fd = real == NULL ? -1 : open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (*fd < 0)
-		return fm_fail(FM_ERR_USAGE, "%s: %s", path, strerror(errno));
-	if ((rc = fm_fs_sha256(AT_FDCWD, path, a->sha256, &size)) == FM_OK)
+		rc = fm_fail(FM_ERR_USAGE, "%s: %s", path, strerror(errno));
+	else if ((rc = fm_fs_sha256(AT_FDCWD, real, a->sha256, &size)) == FM_OK)
 		a->bytes = (uint64_t)size;
+	free(real);
 	return rc;
 }
 

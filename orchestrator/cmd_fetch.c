@@ -81,6 +81,8 @@ static int fetch(struct fm_candidate *c, const char *file)
 	if (rc == FM_OK && (rc = fm_fs_lock(cache, "lock", &lock)) == FM_ERR_LOCKED)
 		rc = fm_fail(rc, "%s: another fetch is running on this machine", path);
 	if (rc == FM_OK)
+		rc = fm_package_tidy(cache);
+	if (rc == FM_OK)
 		rc = fm_package_have(cache, c->archive_sha256, &had);
 	if (rc == FM_OK && !had)
 		rc = file != NULL ? copy(c, cache, file) : download(c, cache);

@@ -76,6 +76,9 @@ FM_CHECK int fm_package_keep(int cache, const char *sha256, uint64_t size, const
 /* Copies a file at hand to .part. */
 FM_CHECK int fm_package_copy(int cache, const char *sha256, const char *path);
 
+/* Removes half-unpacked trees that a killed process left a day ago or earlier. */
+FM_CHECK int fm_package_tidy(int cache);
+
 /* ---- unpacked (package.c) ---- */
 
 /* The folder with the unpacked sources of c (origin archive), in c->folder: unpacks them from the cached package unless they are

@@ -2,14 +2,17 @@
 #include "orchestrator/package.h"
 #include "protocol/digest.h"
 #include "protocol/fs.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PIECE (256u << 10)
+#define PIECE  (256u << 10)
+#define TIDY_S (24 * 3600) /* nobody unpacks that long */
 
 static char *cache_path(void)
 {
@@ -159,5 +162,27 @@ out:
 		close(from);
 	if (to >= 0)
 		close(to);
+	return rc;
+}
+
+int fm_package_tidy(int cache)
+{
+	int fd = -1, rc = fm_fs_dir(cache, "sources", &fd);
+	DIR *dir = rc == FM_OK ? fdopendir(fd) : NULL;
+	time_t now = time(NULL);
+	struct dirent *entry;
+	struct stat st;
+
+	if (dir == NULL && fd >= 0) {
+		rc = fm_fail_errno("cache sources");
+		close(fd);
+	}
+	while (rc == FM_OK && (entry = readdir(dir)) != NULL)
+		if (strncmp(entry->d_name, ".in-", 4) == 0 &&
+		        fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		        now - st.st_mtime > TIDY_S)
+			rc = fm_fs_remove(dirfd(dir), entry->d_name);
+	if (dir != NULL)
+		closedir(dir);
 	return rc;
 }

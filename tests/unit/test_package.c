@@ -507,6 +507,14 @@ static void kept_only_behind_the_digest(void **state)
 	assert_ok(fm_fs_write(fd, name, "x", 1, 0600));
 	assert_ok(fm_package_have(fd, w.sha256, &have));
 	assert_false(have);
+	/* what a killed process left goes after a day */
+	scratch_put(&w.s, "home/cache/sources/.in-new/x", "");
+	scratch_put(&w.s, "home/cache/sources/.in-old/x", "");
+	assert_int_equal(
+	        utimensat(fd, "sources/.in-old", (struct timespec[2]){{1, 0}, {1, 0}}, 0), 0);
+	assert_ok(fm_package_tidy(fd));
+	scratch_missing(&w.s, "home/cache/sources/.in-old");
+	scratch_is(&w.s, "home/cache/sources/.in-new/x", "");
 	assert_fails(FM_ERR_CONFIG, "no such", fm_package_copy(fd, HEX64, "/nonexistent/no such"));
 	assert_fails(FM_ERR_CONFIG, "is no plain file", fm_package_copy(fd, HEX64, w.s.path));
 	close(fd);
