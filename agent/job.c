@@ -128,7 +128,6 @@ static int begin(struct fm_job *j, const char *campaign)
 	        (rc = take_lock(j->dir)) != FM_OK || (rc = read_mandate(j, campaign)) != FM_OK ||
 	        (rc = take_host(j)) != FM_OK)
 		return rc;
-	j->started_ns = fm_agent_now_ns();
 	j->smoke = strcmp(j->mandate.plan.profile, "smoke") == 0;
 	fm_facts_boot(j->boot);
 	if (j->mandate.dispatch.deadline_s != 0)
@@ -185,7 +184,7 @@ static int work(struct fm_job *j)
 		open = open || !j->candidates[i].done;
 	if (!open)
 		return FM_OK;
-	if ((rc = fm_facts_read(j->agent, &j->facts)) != FM_OK ||
+	if ((rc = fm_job_tidy(j)) != FM_OK || (rc = fm_facts_read(j->agent, &j->facts)) != FM_OK ||
 	        (rc = fm_toolchain_read(j)) != FM_OK)
 		return rc;
 	j->emulated = strcmp(j->facts.emulator, "none") != 0;

@@ -226,8 +226,10 @@ int fm_job_measure(struct fm_job *j, struct fm_candidate_work *c)
 	for (size_t i = 0; i < count; i++)
 		processes += cells[i]->processes;
 	cost = rc == FM_OK ? estimate(j, cells, count) : 0;
+	/* Half as long again as the estimate, were every process disturbed and tried three times,
+	 * and ten minutes. */
 	if (rc == FM_OK && j->mandate.dispatch.deadline_s == 0)
-		j->deadline_ns = fm_agent_boot_ns() + cost + cost / 2 + 600ull * SECOND;
+		j->deadline_ns = fm_agent_boot_ns() + cost * 9 / 2 + 600ull * SECOND;
 	snprintf(text, sizeof text, "%s: %zu cells, %llu processes, about %llu s",
 	        c->plan->candidate, count, (unsigned long long)processes,
 	        (unsigned long long)(cost / SECOND + 1));

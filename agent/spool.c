@@ -113,6 +113,8 @@ static int each(void *arg, const struct fm_line *line)
 		r->any = true;
 		r->same_nonce = fm_streq(fm_line_get(line, "job_nonce"), r->candidate->item->nonce);
 		r->same_boot = fm_streq(fm_line_get(line, "boot_id"), r->job->boot);
+		if (r->same_boot && r->candidate->base_ns == 0)
+			r->candidate->base_ns = fm_line_u64(line, "boot_ns", 0);
 		return FM_OK;
 	}
 	if (strcmp(line->kind, "library") == 0) {
@@ -135,8 +137,14 @@ static int each(void *arg, const struct fm_line *line)
 
 static int put_header(struct fm_job *j, struct fm_candidate_work *c)
 {
-	int rc = fm_lines_put(c->spool, "header", "job_nonce", c->item->nonce, "boot_id", j->boot,
-	        "agent_sha256", j->facts.agent_sha256, NULL);
+	char boot_ns[24];
+	int rc;
+
+	if (c->base_ns == 0)
+		c->base_ns = fm_agent_boot_ns();
+	snprintf(boot_ns, sizeof boot_ns, "%llu", (unsigned long long)c->base_ns);
+	rc = fm_lines_put(c->spool, "header", "job_nonce", c->item->nonce, "boot_id", j->boot,
+	        "agent_sha256", j->facts.agent_sha256, "boot_ns", boot_ns, NULL);
 
 	for (size_t i = 0; rc == FM_OK && i < c->unit_count; i++)
 		if (fm_unit_gated(&c->units[i]))
@@ -161,6 +169,7 @@ int fm_spool_open(struct fm_job *j, struct fm_candidate_work *c)
 		rc = fm_lines_close(c->spool);
 		c->spool = NULL;
 		forget(c);
+		c->base_ns = 0;
 		if (rc == FM_OK && (rc = fm_fs_remove(fd, c->plan->candidate)) == FM_OK)
 			rc = fm_lines_open(&c->spool, fd, c->plan->candidate, NULL, NULL, NULL);
 	}

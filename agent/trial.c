@@ -106,14 +106,12 @@ void fm_trial_judge(const struct fm_child *child, const struct fm_run *run, bool
 	p->col[FM_COL_reason] = why;
 }
 
-static void fill(const struct fm_job *j, const struct fm_child *child, const struct fm_run *run,
-        struct fm_process *p)
+static void fill(const struct fm_child *child, const struct fm_run *run, struct fm_process *p)
 {
 	for (int i = FM_COL_first_call_ns; i < FM_COLUMN_COUNT; i++)
 		p->col[i] = fm_run_int(run, fm_column_names[i], -1);
 	p->col[FM_COL_replaced_by] = -1;
 	p->col[FM_COL_cpu] = fm_run_int(run, "cpu", -1);
-	p->col[FM_COL_started_ns] = (int64_t)(child->started_ns - j->started_ns);
 	p->col[FM_COL_wall_ns] = (int64_t)child->elapsed_ns;
 	p->col[FM_COL_windows] = (int64_t)run->window_count;
 }
@@ -135,11 +133,12 @@ static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell
 		p.col[FM_COL_process] = cell->taken[cell->taken_count - 1].col[FM_COL_process] + 1;
 	p.col[FM_COL_attempt] = number;
 	p.col[FM_COL_round] = round;
+	p.col[FM_COL_started_ns] = (int64_t)(fm_agent_boot_ns() - c->base_ns);
 	limit = (work / 1000000u) * 5 + (j->emulated ? 300000u : 60000u);
 	if ((rc = order_text(j, c, cell, (long long)p.col[FM_COL_process], &order)) == FM_OK)
 		rc = fm_run_once(j->agent, &order, limit, &child, &run);
 	if (rc == FM_OK) {
-		fill(j, &child, &run, &p);
+		fill(&child, &run, &p);
 		fm_trial_judge(&child, &run, may_retry, &p);
 		p.windows = run.windows;
 		p.window_count = run.window_count;

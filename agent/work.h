@@ -118,6 +118,7 @@ struct fm_candidate_work {
 	char *path;             /* of dir, absolute */
 	struct fm_buf commands; /* build/commands.txt */
 	struct fm_lines *spool;
+	uint64_t base_ns; /* CLOCK_BOOTTIME from which started_ns of its processes counts */
 	char started_at[21], order_seed[17];
 	uint64_t started_ns;
 	int no_new_privs, landlock, seccomp; /* what the workers reported */
@@ -147,7 +148,6 @@ struct fm_job {
 	int cpu; /* the measured core */
 	bool emulated, smoke;
 	char boot[65];
-	uint64_t started_ns;         /* CLOCK_MONOTONIC_RAW of the job */
 	uint64_t deadline_ns;        /* CLOCK_BOOTTIME; 0: none yet */
 	uint64_t said_ns, synced_ns; /* last progress line, last fsync of the spool */
 	char stage[16], stage_candidate[FM_NAME_MAX + 1];
@@ -177,6 +177,10 @@ FM_CHECK int fm_job_cell(
 
 /* For fm_child_serve: door, heartbeat, lease, deadline. */
 int fm_job_serve(void *arg);
+
+/* Removes leftovers of broken-off pushes and plans, and all but the newest trees that this plan
+ * does not name. */
+FM_CHECK int fm_job_tidy(struct fm_job *j);
 
 /* The stages; each goes over all candidates that are not done. */
 FM_CHECK int fm_job_build(struct fm_job *j);

@@ -3,6 +3,9 @@
 #include "tests/unit/agent_client.h"
 
 #include <dirent.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #define TOY    FM_TEST_ROOT "/tests/data/toy"
@@ -13,10 +16,18 @@ static const struct instance toys[] = {
         {"Toy-256", 256, "toy.c", "TOY_START=7", "", "operation hash_32\noperation hash_1024\n"},
         {"Toy-Broken", 256, "broken.c", NULL, "", "operation hash_32\n"},
 };
-/* The guide's flags stop it (TOY_START is not defined), the fallback's macro does not help either;
- * this one needs the fallback. */
 static const struct instance slow[] = {
         {"Slow-256", 256, "slow.c", NULL, "", "operation hash_32\noperation hash_4096\n"}};
+
+/* One that needs the fallback flags, one whose known answer is wrong, one whose library is nowhere,
+ * and a good one. */
+static const struct instance mixed[] = {
+        {"Toy-Good", 256, "toy.c", "TOY_START=7", "", "operation hash_32\n"},
+        {"Toy-Lib", 256, "toy.c", "TOY_START=7\nlib fmnosuchlib", "", "operation hash_32\n"},
+        {"Toy-Old", 256, "old.c", NULL, "", "operation hash_32\n"},
+        {"Toy-Wrong", 256, "toy.c", "TOY_START=7",
+                "kat_line " CHALLENGE " strict KAT_2_12_Toy-Wrong.txt\n", "operation hash_32\n"},
+};
 
 struct world {
 	struct scratch s;
@@ -27,13 +38,12 @@ struct world {
 	char source[100]; /* the candidate's folder on the controller */
 };
 
-static void world_open(
+/* An enrolled agent in the folder of w, and a plan for it. */
+static void world_fill(
         struct world *w, const char *name, const struct instance *instances, size_t count)
 {
 	char door[80];
 
-	memset(w, 0, sizeof *w);
-	scratch_open(&w->s);
 	snprintf(door, sizeof door, "fleetmark-test.%ld.%s", (long)getpid(), name);
 	setenv("FLEETMARK_TEST_DOOR", door, 1);
 	snprintf(w->c.home, sizeof w->c.home, "%s/home", w->s.path);
@@ -56,6 +66,14 @@ static void said_nothing(const struct world *w)
 	snprintf(path, sizeof path, "%s/jobs/%s/job.log", w->c.home, w->p.name);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 0);
+}
+
+static void world_open(
+        struct world *w, const char *name, const struct instance *instances, size_t count)
+{
+	memset(w, 0, sizeof *w);
+	scratch_open(&w->s);
+	world_fill(w, name, instances, count);
 }
 
 static void world_close(struct world *w)
@@ -182,6 +200,72 @@ static void a_campaign_ends_sealed(void **state)
 	assert_string_equal(client_follow(&w.c, "flow", NULL, NULL, NULL), "finished");
 	campaign_fetch(&w.p, &w.c, &w.k, "toy", bundle);
 	w.p.quiet = true;
+	world_close(&w);
+}
+
+/* The object of that instance in an array of the evidence ("builds", "kat", "cells"), as text; free
+ * with free. */
+static char *object_of(const struct fm_buf *evidence, const char *array, const char *instance)
+{
+	char start[40], name[80];
+	const char *at, *open, *close;
+
+	snprintf(start, sizeof start, "\n  \"%s\": [", array);
+	snprintf(name, sizeof name, "\"instance\": \"%s\"", instance);
+	at = strstr(evidence->data, start);
+	assert_non_null(at);
+	at = strstr(at, name);
+	assert_non_null(at);
+	for (open = at; *open != '{'; open--)
+		;
+	close = strchr(at, '}');
+	assert_non_null(close);
+	return fm_sprintf("%.*s", (int)(close - open), open);
+}
+
+static void says(
+        const struct fm_buf *evidence, const char *array, const char *instance, const char *words)
+{
+	char *text = object_of(evidence, array, instance);
+
+	if (text == NULL || strstr(text, words) == NULL)
+		fail_msg("%s of %s: no %s in %s", array, instance, words, text);
+	free(text);
+}
+
+static void bad_instances_fail_alone(void **state)
+{
+	char bundle[400];
+	struct fm_buf text;
+	struct world w;
+
+	(void)state;
+	world_open(&w, "mixed", mixed, 4);
+	push(&w);
+	plan_accepted(&w);
+	started(&w, 1, NONCE1);
+	assert_string_equal(client_follow(&w.c, "mixed", NULL, NULL, NULL), "finished");
+	snprintf(bundle, sizeof bundle, "%s/bundle", w.s.path);
+	campaign_fetch(&w.p, &w.c, &w.k, "toy", bundle);
+	text = fetched(&w, "evidence.json");
+	says(&text, "cells", "Toy-Good", "\"status\": \"measured\"");
+	says(&text, "builds", "Toy-Lib", "\"status\": \"missing\"");
+	says(&text, "builds", "Toy-Lib", "library missing: fmnosuchlib");
+	says(&text, "cells", "Toy-Lib", "\"status\": \"missing\"");
+	says(&text, "builds", "Toy-Old", "\"flags_kind\": \"fallback\"");
+	says(&text, "builds", "Toy-Old", "-DTOY_FALLBACK");
+	says(&text, "cells", "Toy-Old", "\"status\": \"measured\"");
+	says(&text, "builds", "Toy-Wrong",
+	        "\"flags_kind\": \"guide\""); /* the fallback did not help */
+	says(&text, "kat", "Toy-Wrong", "\"status\": \"MISMATCH\"");
+	says(&text, "kat", "Toy-Wrong", "\"passed\": 0");
+	says(&text, "cells", "Toy-Wrong", "\"class\": \"kat\"");
+	says(&text, "cells", "Toy-Wrong", "\"status\": \"failed\"");
+	fm_buf_free(&text);
+	text = fetched(&w, "kat/Toy-Wrong__reference.log");
+	assert_non_null(strstr(text.data, "differs KAT_2_12_Toy-Wrong.txt"));
+	assert_non_null(strstr(text.data, "RESULT toy Toy-Wrong MISMATCH \n"));
+	fm_buf_free(&text);
 	world_close(&w);
 }
 
@@ -430,8 +514,8 @@ static pid_t job_pid(struct world *w)
 /* The job is killed in the middle and started again: what was measured counts, nothing is lost. */
 static void killed_jobs_go_on(void **state)
 {
-	char bundle[400];
-	struct fm_buf text;
+	char bundle[400], spool[400];
+	struct fm_buf text, before;
 	struct world w;
 	pid_t pid;
 
@@ -450,13 +534,22 @@ static void killed_jobs_go_on(void **state)
 	pid = job_pid(&w);
 	assert_true(pid > 1);
 	assert_int_equal(kill(pid, SIGKILL), 0);
+	snprintf(spool, sizeof spool, "%s/jobs/again/spool/toy", w.c.home);
 	for (int i = 0; i < 200 && strcmp(client_value(&w.c, "state"), "dead") != 0; i++) {
 		usleep(20000);
 		client_ok(&w.c, "status", "campaign again\n", NULL, 0);
 	}
 	assert_string_equal(client_value(&w.c, "state"), "dead");
+	MUST(fm_fs_read(AT_FDCWD, spool, 4u << 20, &before));
 	started(&w, 1, NONCE1);
 	assert_string_equal(client_follow(&w.c, "again", NULL, NULL, NULL), "finished");
+	MUST(fm_fs_read(AT_FDCWD, spool, 4u << 20, &text));
+	assert_true(text.len > before.len);
+	assert_int_equal(
+	        strncmp(text.data, before.data, (size_t)(strrchr(before.data, '\n') - before.data)),
+	        0);
+	fm_buf_free(&text);
+	fm_buf_free(&before);
 	snprintf(bundle, sizeof bundle, "%s/bundle", w.s.path);
 	campaign_fetch(&w.p, &w.c, &w.k, "toy", bundle);
 	text = fetched(&w, "env/Slow-256__reference__hash_32.process.tsv");
@@ -472,11 +565,102 @@ static void killed_jobs_go_on(void **state)
 	world_close(&w);
 }
 
+/* A file that leaves `left` bytes of the file system free. */
+static void fill_disk(const char *path, size_t left)
+{
+	static char zero[1 << 16];
+	struct statvfs disk;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	for (;;) {
+		size_t space, piece = sizeof zero;
+
+		assert_int_equal(fstatvfs(fd, &disk), 0);
+		space = (size_t)disk.f_bavail * disk.f_frsize;
+		if (space <= left)
+			break;
+		if (space - left < piece)
+			piece = space - left;
+		if (write(fd, zero, piece) <= 0)
+			break;
+	}
+	close(fd);
+}
+
+/* A small disk of its own for the work folder; skips where no file system may be mounted. */
+static void small_disk(struct world *w, const char *megabytes)
+{
+	char options[40];
+
+	memset(w, 0, sizeof *w);
+	scratch_open(&w->s);
+	snprintf(w->c.home, sizeof w->c.home, "%s/home", w->s.path);
+	assert_int_equal(mkdir(w->c.home, 0700), 0);
+	snprintf(options, sizeof options, "size=%sm,mode=0700", megabytes);
+	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	        mount("tmpfs", w->c.home, "tmpfs", 0, options) != 0) {
+		scratch_close(&w->s);
+		skip();
+	}
+}
+
+static void a_small_disk_is_told_at_the_start(void **state)
+{
+	struct world w;
+
+	(void)state;
+	small_disk(&w, "20");
+	world_fill(&w, "tight", toys, 1);
+	push(&w);
+	plan_accepted(&w);
+	campaign_start(&w.p, &w.c, "toy", 1, NONCE1);
+	client_refused(&w.c, "host-state", "no_space");
+	assert_int_equal(umount2(w.c.home, MNT_DETACH), 0);
+	world_close(&w);
+}
+
+/* The disk fills up while measuring: said so, nothing half-written, and with room again the job
+ * goes on. */
+static void a_full_disk_loses_nothing(void **state)
+{
+	char filler[400], bundle[400], progress[400];
+	struct fm_buf text;
+	struct world w;
+
+	(void)state;
+	small_disk(&w, "64");
+	world_fill(&w, "full", slow, 1);
+	push(&w);
+	plan_accepted(&w);
+	started(&w, 1, NONCE1);
+	assert_string_equal(client_follow(&w.c, "full", "stage", "stage", "measure"), "seen");
+	snprintf(filler, sizeof filler, "%s/filler", w.c.home);
+	fill_disk(filler, 0);
+	client_send(&w.c, FM_FRAME_CALL, "fleetmark-call 1\nverb status\ncampaign full\nend\n", 47);
+	client_end_follow(&w.c);
+	client_end_follow(&w.c);
+	assert_string_equal(client_follow(&w.c, "full", NULL, NULL, NULL), "finished");
+	snprintf(progress, sizeof progress, "%s/jobs/full/progress", w.c.home);
+	MUST(fm_fs_read(AT_FDCWD, progress, 1u << 20, &text));
+	assert_non_null(strstr(text.data, " end state=failed class=host-state reason=no_space "));
+	fm_buf_free(&text);
+	/* room again: the same nonce goes on and ends with a good seal */
+	assert_int_equal(unlink(filler), 0);
+	started(&w, 1, NONCE1);
+	assert_string_equal(client_follow(&w.c, "full", NULL, NULL, NULL), "finished");
+	snprintf(bundle, sizeof bundle, "%s/bundle", w.s.path);
+	campaign_fetch(&w.p, &w.c, &w.k, "toy", bundle);
+	assert_int_equal(umount2(w.c.home, MNT_DETACH), 0);
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(facts_say_what_there_is),
 	        cmocka_unit_test(a_campaign_ends_sealed),
+	        cmocka_unit_test(bad_instances_fail_alone),
 	        cmocka_unit_test(get_gives_only_listed_plain_files),
 	        cmocka_unit_test(another_controller_is_refused),
 	        cmocka_unit_test(unenrolled_hosts_obey_nobody),
@@ -484,6 +668,8 @@ int main(void)
 	        cmocka_unit_test(bad_texts_are_named),
 	        cmocka_unit_test(cancel_leaves_nothing),
 	        cmocka_unit_test(killed_jobs_go_on),
+	        cmocka_unit_test(a_small_disk_is_told_at_the_start),
+	        cmocka_unit_test(a_full_disk_loses_nothing),
 	};
 
 	if (fm_crypto_init() != FM_OK)
