@@ -112,13 +112,18 @@ static int scale(struct draw *d, const struct fm_bar *bars, size_t count)
 	return FM_OK;
 }
 
-static void legend(struct draw *d, size_t number, const char *const *systems, size_t count)
+/* The systems that have a bar here. */
+static void legend(struct draw *d, size_t number, const struct fm_bar *bars, size_t bar_count,
+        const char *const *systems, size_t count)
 {
 	double x = LEFT;
 
 	for (size_t i = 0; i < count; i++) {
-		if (x > WIDTH - 60)
-			break;
+		bool used = false;
+		for (size_t k = 0; k < bar_count; k++)
+			used = used || bars[k].look == (int)i;
+		if (!used || x > WIDTH - 60)
+			continue;
 		svg(d,
 		        "<rect x=\"%.2f\" y=\"22\" width=\"14\" height=\"10\" "
 		        "fill=\"url(#h%zu-%zu)\" stroke=\"%s\"/>\n",
@@ -156,7 +161,7 @@ int fm_chart_draw_bars(struct fm_buf *out, size_t number, const char *title, con
 		goto out;
 	patterns(&d, number, system_count);
 	text(&d, LEFT, 14, unit);
-	legend(&d, number, systems, system_count);
+	legend(&d, number, bars, count, systems, system_count);
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || strcmp(bars[i].group, bars[i - 1].group) != 0) {
 			y += NAME;

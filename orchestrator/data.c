@@ -251,7 +251,9 @@ static int fill_figure(const struct fm_report *rep, const struct fm_side *s,
 		return rc;
 	struct fm_buf marks = FM_BUF_INIT(4096);
 	for (size_t i = 0; i < m->mark_count && rc == FM_OK; i++) {
-		if (strcmp(m->marks[i], "disturbed") == 0)
+		if (strcmp(m->marks[i], "emulated") == 0)
+			fig->emulated = true;
+		else if (strcmp(m->marks[i], "disturbed") == 0)
 			fig->disturbed = true;
 		else
 			rc = fm_buf_printf(&marks, "%s%s", marks.len > 0 ? "; " : "", m->marks[i]);

@@ -47,7 +47,7 @@ static const char style[] =
         "th:first-child{position:sticky;left:0}\n"
         ".pair th,.pair td{white-space:normal}.pair tbody th{position:static;width:32%}\n"
         "@media (max-width:40rem){tbody "
-        "th{max-width:9rem;white-space:normal;overflow-wrap:anywhere}}\n"
+        "th{max-width:9rem;white-space:normal}tbody th code{white-space:nowrap}}\n"
         "td.n{text-align:right}thead th.n{text-align:right}\n"
         ".warn{background:var(--warn-bg);color:var(--warn-fg);border-left:4px solid "
         "#D55E00;padding:.5rem .8rem;margin:.5rem "

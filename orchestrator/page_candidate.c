@@ -122,7 +122,7 @@ static void write_environment(struct fm_page *p, const struct fm_side *s)
 	snprintf(text, sizeof text, "%s by %s, scope %s", e->counter.label, e->counter.source,
 	        e->counter.scope);
 	if (e->counter.hz > 0)
-		snprintf(text + strlen(text), sizeof text - strlen(text), ", %.0f MHz",
+		snprintf(text + strlen(text), sizeof text - strlen(text), ", %.4g MHz",
 		        (double)e->counter.hz / 1e6);
 	item(p, "counter", text);
 	for (size_t i = 0; i < e->counter.rejected_count; i++)
@@ -290,7 +290,7 @@ static void write_ticks(struct fm_page *p, const struct fm_side *s)
 			continue;
 		if (!begun) {
 			fm_page(p,
-			        "### Ticks of a constant clock (%.0f MHz)\n\nThese are not cycles "
+			        "### Ticks of a constant clock (%.4g MHz)\n\nThese are not cycles "
 			        "of the core: the clock "
 			        "ticks at its own rate whatever the core does. They join with "
 			        "ticks of this clock only.\n\n",
@@ -414,6 +414,7 @@ int fm_page_candidate(struct fm_report *r, const struct fm_side *s)
 	write_environment(&page, s);
 	write_checks(&page, s);
 	write_kat(&page, s, labels, count);
+	fm_page_properties(&page, s, labels, count);
 	if ((rc = write_performance(&page, r, s)) != FM_OK ||
 	        (rc = fm_page_resources(&page, s)) != FM_OK ||
 	        (rc = fm_page_evidence(&page, r, s, labels, count)) != FM_OK)

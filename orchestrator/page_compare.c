@@ -154,7 +154,7 @@ static void write_agreement(
 				kat = kat && strcmp(a->kat_digest, b->kat_digest) == 0;
 		}
 	}
-	fm_page(p, "| must agree | |\n|---|---|\n");
+	fm_page(p, "| must agree | found |\n|---|---|\n");
 	agree(p, "source digest", known, source);
 	agree(p, "digest of the known answers", known, kat);
 	agree(p, "agent source", known, agent);

@@ -38,7 +38,7 @@ static void write_system(struct fm_page *p, const struct fm_report_system *s)
 	        fm_n_clock((double)s->nominal_khz).s, fm_n_clock((double)s->measured_hz / 1e3).s);
 	fm_page(p, "; counts: %s by %s, scope %s", s->label, s->source, s->scope);
 	if (s->hz > 0)
-		fm_page(p, " (%.0f MHz)", (double)s->hz / 1e6);
+		fm_page(p, " (%.4g MHz)", (double)s->hz / 1e6);
 	fm_page(p, ".\n\n");
 }
 
