@@ -133,6 +133,12 @@ static void put_kat(struct fm_jsonw *w, const struct fm_candidate_work *c)
 		fm_jsonw_str(w, "instance", u->instance->instance);
 		fm_jsonw_str(w, "log", log);
 		fm_jsonw_int(w, "passed", u->kat_passed);
+		if (u->sound || u->property_count > 0) {
+			fm_jsonw_array(w, "properties");
+			for (size_t p = 0; p < u->property_count; p++)
+				fm_jsonw_text(w, NULL, u->properties[p]);
+			fm_jsonw_close(w);
+		}
 		fm_jsonw_str(w, "status", u->kat_status);
 		fm_jsonw_int(w, "vectors", u->kat_vectors);
 		fm_jsonw_str(w, "version", u->version->version);

@@ -1,77 +1,37 @@
 /* gate.c: the gate: known answers of every built unit, in parallel and before anything is timed;
  * PASS and NOKAT go on. */
 #include "agent/gate_judge.h"
+#include "agent/gate_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#define HASH_FILES 4 /* files the official generator makes */
+#define HASH_FILES     4 /* files the official generator makes */
+#define PROPERTIES_MAX 24
+#define LONG_KIB       (4 << 20) /* memory of the host for each KAT_2_33 at a time */
 
-struct gate_task {
-	struct fm_candidate_work *candidate;
-	struct fm_unit *unit;
-	struct fm_cell_work *cell; /* NULL: the gate; else one memory call */
-};
 struct stage {
 	struct fm_job *job;
-	struct gate_task *tasks;
+	struct fm_gate_task *tasks;
 	size_t count;
 };
-
-/* Seconds for one KAT file. */
-static unsigned file_seconds(const struct fm_job *j)
-{
-	unsigned seconds = strcmp(j->mandate.plan.kat, "full") == 0 ? 14400 : 900;
-
-	return j->emulated ? seconds * 10 : seconds;
-}
-
-static int kat_order(
-        const struct fm_job *j, const struct gate_task *t, int cpu, struct fm_buf *order)
-{
-	const struct fm_jp_instance *in = t->unit->instance;
-	int rc = fm_order_library(order, "kat", t->candidate, t->unit, cpu);
-
-	if (rc == FM_OK)
-		rc = fm_text_put(order, "kat_name", "%s", in->kat_name);
-	for (size_t i = 0; rc == FM_OK && i < in->kat_lines.count; i++)
-		rc = fm_text_put(order, "kat_line", "%s", in->kat_lines.at[i]);
-	if (rc == FM_OK && t->candidate->plan->vectors_file != NULL)
-		rc = fm_text_put(order, "vectors_file", "%s/jobs/%s/plan/%s", j->agent->path,
-		        j->mandate.plan.campaign, t->candidate->plan->vectors_file);
-	if (rc == FM_OK && strcmp(j->mandate.plan.kat, "full") == 0)
-		rc = fm_text_put(order, "message_file", "%s/message_2_33", j->agent->path);
-	return rc != FM_OK ? rc : fm_text_put(order, "seconds", "%u", file_seconds(j));
-}
 
 static int begin(void *arg, size_t index, size_t slot, struct fm_child *child)
 {
 	struct stage *s = arg;
-	const struct gate_task *t = &s->tasks[index];
 	struct fm_buf order = FM_BUF_INIT(FM_TEXT_MAX);
-	uint64_t limit = t->cell != NULL ? 300u
-	                                 : (uint64_t)file_seconds(s->job) *
-	                                           (t->unit->instance->kat_lines.count + 3);
-	int rc;
+	uint64_t limit_ms = 0;
+	int rc = fm_gate_order(s->job, &s->tasks[index], fm_work_cpu(slot), &order, &limit_ms);
 
-	if (t->cell == NULL) {
-		rc = kat_order(s->job, t, fm_work_cpu(slot), &order);
-	} else {
-		rc = fm_order_library(&order, "memory", t->candidate, t->unit, fm_work_cpu(slot));
-		if (rc == FM_OK)
-			rc = fm_text_put(&order, "bytes", "%u", t->cell->bytes);
-	}
 	if (rc == FM_OK)
-		rc = fm_text_end(&order);
-	if (rc == FM_OK)
-		rc = fm_run_start(s->job->agent, &order, limit * 1000u + 60000u, child);
+		rc = fm_run_start(s->job->agent, &order, limit_ms, child);
 	fm_buf_free(&order);
 	return rc;
 }
 
 /* kat/<stem>.log in the published form: what the worker said, then the RESULT line. */
-static int write_log(const struct gate_task *t, const struct fm_run *run)
+static int write_log(const struct fm_gate_task *t, const struct fm_run *run)
 {
 	struct fm_buf log = FM_BUF_INIT(4u << 20);
 	const struct fm_unit *u = t->unit;
@@ -109,20 +69,41 @@ static void isolation(struct fm_candidate_work *c, const struct fm_run *run)
 	}
 }
 
+/* What the task sound said, the first PROPERTIES_MAX. */
+static int properties(struct fm_unit *u, const struct fm_child *child, const struct fm_run *run)
+{
+	char text[FM_HOST_TEXT];
+
+	u->sound = fm_run_good(child, run);
+	for (size_t i = 0; i < run->fact_count && u->property_count < PROPERTIES_MAX; i++) {
+		char **p;
+
+		if (strcmp(run->facts[i].key, "property") != 0)
+			continue;
+		fm_agent_clean(run->facts[i].value, strlen(run->facts[i].value), text);
+		p = fm_grow(&u->properties, &u->property_count, sizeof *p);
+		if (p == NULL || (*p = fm_strdup(text)) == NULL)
+			return FM_ERR_MEMORY;
+	}
+	return FM_OK;
+}
+
 static int end(void *arg, size_t index, struct fm_child *child)
 {
 	struct stage *s = arg;
-	const struct gate_task *t = &s->tasks[index];
+	const struct fm_gate_task *t = &s->tasks[index];
+	struct fm_unit *u = t->unit;
 	struct fm_run run;
 	int rc = fm_run_read(child, &run);
 
-	if (rc == FM_OK && t->cell != NULL) {
-		t->cell->rss_baseline_kib = fm_run_int(&run, "rss_baseline_process_kib", -1);
-		t->cell->rss_peak_kib = fm_run_int(&run, "rss_peak_process_kib", -1);
-		t->cell->io_buffers_bytes = fm_run_int(&run, "io_buffers_bytes", -1);
-	} else if (rc == FM_OK) {
-		struct fm_unit *u = t->unit;
-
+	if (rc != FM_OK)
+		return rc;
+	switch (t->kind) {
+	case FM_GATE_PACE:
+		u->pace_one_ns = fm_run_int(&run, "t1_ns_1", -1);
+		u->pace_long_ns = fm_run_int(&run, "t1_ns_4096", -1);
+		break;
+	case FM_GATE_KAT:
 		fm_gate_judge(u, child, &run);
 		isolation(t->candidate, &run);
 		u->kat_ns = child->elapsed_ns;
@@ -131,26 +112,35 @@ static int end(void *arg, size_t index, struct fm_child *child)
 		if (u->kat_passed < 0 || u->kat_passed > HASH_FILES)
 			u->kat_passed = 0;
 		rc = write_log(t, &run);
+		break;
+	case FM_GATE_SOUND:
+		rc = properties(u, child, &run);
+		break;
+	case FM_GATE_MEMORY:
+		t->cell->rss_baseline_kib = fm_run_int(&run, "rss_baseline_process_kib", -1);
+		t->cell->rss_peak_kib = fm_run_int(&run, "rss_peak_process_kib", -1);
+		t->cell->io_buffers_bytes = fm_run_int(&run, "io_buffers_bytes", -1);
+		break;
 	}
 	fm_run_free(&run);
 	return rc != FM_OK ? rc : fm_job_step(s->job);
 }
 
-static int add(
-        struct stage *s, struct fm_candidate_work *c, struct fm_unit *u, struct fm_cell_work *cell)
+static int add(struct stage *s, enum fm_gate_kind kind, struct fm_candidate_work *c,
+        struct fm_unit *u, struct fm_cell_work *cell)
 {
-	struct gate_task *t = fm_grow(&s->tasks, &s->count, sizeof *t);
+	struct fm_gate_task *t = fm_grow(&s->tasks, &s->count, sizeof *t);
 
 	if (t == NULL)
 		return FM_ERR_MEMORY;
-	*t = (struct gate_task){c, u, cell};
+	*t = (struct fm_gate_task){kind, c, u, cell};
 	return FM_OK;
 }
 
 /* One unit alone, on a quiet host: after a TIMEOUT under load, and for the fallback flags. */
 static int alone(struct fm_job *j, struct fm_candidate_work *c, struct fm_unit *u)
 {
-	struct gate_task task = {c, u, NULL};
+	struct fm_gate_task task = {FM_GATE_KAT, c, u, NULL};
 	struct stage s = {j, &task, 1};
 
 	u->kat_missing = false;
@@ -211,44 +201,13 @@ static void close_unit(struct fm_unit *u)
 	else if (strcmp(u->build_status, "ok") != 0)
 		fm_unit_close(u, "failed", "build", "failed", u->build_reason);
 	else if (u->kat_missing)
-		fm_unit_close(u, "missing", "host-state", "missing", u->kat_reason);
+		fm_unit_close(u, "missing", "host-state",
+		        u->kat_word != NULL ? u->kat_word : "missing", u->kat_reason);
 	else {
 		snprintf(status, sizeof status, "%s", u->kat_status);
 		fm_unit_close(u, "failed", "kat", "failed",
 		        u->kat_reason[0] != '\0' ? u->kat_reason : status);
 	}
-}
-
-/* The generators of the gate, once per job; with the 1 GiB message where the plan wants it. */
-static int selftest(struct fm_job *j)
-{
-	struct fm_buf order = FM_BUF_INIT(4096);
-	struct fm_child child = {.out_fd = -1, .result_fd = -1};
-	struct fm_run run;
-	const char *reason;
-	int rc;
-
-	memset(&run, 0, sizeof run);
-	if ((rc = fm_text_begin(&order, "order")) != FM_OK ||
-	        (rc = fm_text_put(&order, "task", "selftest")) != FM_OK)
-		goto out;
-	if (strcmp(j->mandate.plan.kat, "full") == 0)
-		rc = fm_text_put(&order, "message_file", "%s/message_2_33", j->agent->path);
-	if (rc != FM_OK || (rc = fm_text_end(&order)) != FM_OK ||
-	        (rc = fm_run_once(j->agent, &order, 3600000u, &child, &run)) != FM_OK)
-		goto out;
-	reason = fm_run_fact(&run, "reason");
-	if (!fm_run_good(&child, &run))
-		rc = fm_fail(FM_ERR_INTERNAL,
-		        "the gate's own generators failed their self-test: %s",
-		        reason != NULL       ? reason
-		        : run.reason != NULL ? run.reason
-		                             : "no end");
-out:
-	fm_run_free(&run);
-	fm_child_free(&child);
-	fm_buf_free(&order);
-	return rc;
 }
 
 /* Calls each(job, candidate, unit) for all units that are to be done. */
@@ -265,42 +224,86 @@ static int for_units(struct fm_job *j,
 	return rc;
 }
 
-static int run_stage(struct fm_job *j, bool memory)
+/* A unit that cannot be checked as planned: its cells will be missing. */
+static bool no_message(const struct fm_job *j, struct fm_unit *u)
+{
+	if (j->no_message[0] == '\0' || !fm_gate_long(j, u))
+		return false;
+	u->kat_missing = true;
+	u->kat_word = "memory";
+	snprintf(u->kat_status, sizeof u->kat_status, "LOADFAIL");
+	snprintf(u->kat_reason, sizeof u->kat_reason, "%s", j->no_message);
+	return true;
+}
+
+static int add_unit(
+        struct stage *s, enum fm_gate_kind kind, struct fm_candidate_work *c, struct fm_unit *u)
+{
+	struct fm_run nothing;
+	int rc = FM_OK;
+
+	if (!fm_streq(u->build_status, "ok"))
+		return FM_OK;
+	if (kind == FM_GATE_KAT && no_message(s->job, u)) {
+		const struct fm_gate_task t = {kind, c, u, NULL};
+
+		memset(&nothing, 0, sizeof nothing);
+		return write_log(&t, &nothing);
+	}
+	if (kind == FM_GATE_PACE || kind == FM_GATE_KAT)
+		return add(s, kind, c, u, NULL);
+	if (!fm_unit_gated(u))
+		return FM_OK;
+	if (kind == FM_GATE_SOUND)
+		return add(s, kind, c, u, NULL);
+	for (size_t m = 0; rc == FM_OK && m < u->cell_count; m++)
+		rc = add(s, kind, c, u, &u->cells[m]);
+	return rc;
+}
+
+/* How many at once: one per core, and for KAT_2_33 what the memory holds. */
+static size_t width(const struct fm_job *j, const struct stage *s, enum fm_gate_kind kind)
+{
+	size_t cores = (size_t)fm_facts_cpus(), fit;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (kind == FM_GATE_KAT && fm_gate_long(j, s->tasks[i].unit)) {
+			fit = j->facts.memory_kib > 0 ? (size_t)j->facts.memory_kib / LONG_KIB : 1;
+			return fit < 1 ? 1 : fit < cores ? fit : cores;
+		}
+	return cores;
+}
+
+static int run_stage(struct fm_job *j, enum fm_gate_kind kind)
 {
 	struct stage s = {j, NULL, 0};
 	int rc = FM_OK;
 
-	for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++) {
-		struct fm_candidate_work *c = &j->candidates[i];
-
-		for (size_t k = 0; rc == FM_OK && !c->done && k < c->unit_count; k++) {
-			struct fm_unit *u = &c->units[k];
-
-			if (!memory && strcmp(u->build_status, "ok") == 0)
-				rc = add(&s, c, u, NULL);
-			for (size_t m = 0;
-			        rc == FM_OK && memory && fm_unit_gated(u) && m < u->cell_count; m++)
-				rc = add(&s, c, u, &u->cells[m]);
-		}
-	}
+	for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++)
+		for (size_t k = 0;
+		        rc == FM_OK && !j->candidates[i].done && k < j->candidates[i].unit_count;
+		        k++)
+			rc = add_unit(&s, kind, &j->candidates[i], &j->candidates[i].units[k]);
 	if (rc == FM_OK)
 		rc = fm_job_stage(j, "kat", "", s.count);
 	if (rc == FM_OK)
-		rc = fm_children_run(s.count, (size_t)fm_facts_cpus(), begin, end, &s);
+		rc = fm_children_run(s.count, width(j, &s, kind), begin, end, &s);
 	free(s.tasks);
 	return rc;
 }
 
 int fm_job_gate(struct fm_job *j)
 {
-	int rc = selftest(j);
+	int rc = fm_gate_prepare(j);
 
-	if (rc == FM_OK)
-		rc = run_stage(j, false);
+	if (rc == FM_OK && (rc = run_stage(j, FM_GATE_PACE)) == FM_OK)
+		rc = run_stage(j, FM_GATE_KAT);
 	if (rc == FM_OK)
 		rc = for_units(j, second_tries);
 	for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++)
 		for (size_t k = 0; !j->candidates[i].done && k < j->candidates[i].unit_count; k++)
 			close_unit(&j->candidates[i].units[k]);
-	return rc != FM_OK ? rc : run_stage(j, true);
+	if (rc == FM_OK)
+		rc = run_stage(j, FM_GATE_SOUND);
+	return rc != FM_OK ? rc : run_stage(j, FM_GATE_MEMORY);
 }

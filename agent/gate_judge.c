@@ -56,6 +56,7 @@ void fm_gate_judge(struct fm_unit *u, const struct fm_child *child, const struct
 	} else if (host_fault(run->reason)) {
 		status = "LOADFAIL";
 		u->kat_missing = true;
+		u->kat_word = fm_streq(run->reason, "memory") ? "memory" : NULL;
 		snprintf(how, sizeof how, "%s", run->reason);
 	}
 	if (words != NULL)

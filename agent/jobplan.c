@@ -194,7 +194,7 @@ static int take_head(struct fm_text *t, struct fm_jobplan *p)
 {
 	static const char *const archs[] = {"x86_64", "aarch64", NULL};
 	static const char *const profiles[] = {"smoke", "guide", "rigorous", NULL};
-	static const char *const kats[] = {"standard", "full", NULL};
+	static const char *const kats[] = {"standard", "loop", "full", NULL};
 	const char *key;
 	int rc;
 

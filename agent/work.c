@@ -41,6 +41,7 @@ static int make_unit(
 	u->version = v;
 	snprintf(u->stem, sizeof u->stem, "%s__%s", in->instance, v->version);
 	u->cell_count = v->operations.count;
+	u->pace_one_ns = u->pace_long_ns = -1;
 	u->cells = fm_alloc_array(u->cell_count, sizeof *u->cells);
 	if (u->cells == NULL)
 		return FM_ERR_MEMORY;
@@ -137,6 +138,9 @@ static void free_unit(struct fm_unit *u)
 		free(u->cells[i].taken);
 	}
 	free(u->cells);
+	for (size_t i = 0; i < u->property_count; i++)
+		free(u->properties[i]);
+	free(u->properties);
 	free(u->flags);
 	free(u->library);
 }

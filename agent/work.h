@@ -13,22 +13,23 @@
 
 /* Columns of env/<stem>.process.tsv in their order (FORMATS.md section 11). The first ten are the
  * agent's own. */
-#define FM_COLUMNS(X)                                                                              \
-	X(process)                                                                                 \
-	X(attempt)                                                                                 \
-	X(round)                                                                                   \
-	X(state)                                                                                   \
-	X(replaced_by)                                                                             \
-	X(reason)                                                                                  \
-	X(cpu)                                                                                     \
-	X(started_ns)                                                                              \
-	X(wall_ns)                                                                                 \
-	X(windows) X(first_call_ns) X(read_pair_milli) X(frame_milli) X(truth_permille)            \
-	        X(time_enabled_ns) X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) \
-	                X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us) X(steal_ticks)          \
-	                        X(throttle_delta) X(temp_start_mc) X(temp_end_mc) X(stack_shift)   \
-	                                X(message_offset) X(digest_offset) X(entry_mod64)          \
-	                                        X(entry_mod4096)
+#define FM_COLUMNS(X)                                                                             \
+	X(process)                                                                                \
+	X(attempt)                                                                                \
+	X(round)                                                                                  \
+	X(state)                                                                                  \
+	X(replaced_by)                                                                            \
+	X(reason)                                                                                 \
+	X(cpu)                                                                                    \
+	X(started_ns)                                                                             \
+	X(wall_ns)                                                                                \
+	X(windows)                                                                                \
+	X(first_call_ns)                                                                          \
+	X(read_pair_milli) X(frame_milli) X(truth_permille) X(time_enabled_ns) X(time_running_ns) \
+	        X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns)           \
+	                X(utime_us) X(stime_us) X(steal_ticks) X(throttle_delta) X(temp_start_mc) \
+	                        X(temp_end_mc) X(stack_shift) X(message_offset) X(digest_offset)  \
+	                                X(entry_mod64) X(entry_mod4096)
 enum fm_column {
 #define FM_COLUMN_ENUM_(name) FM_COL_##name,
 	FM_COLUMNS(FM_COLUMN_ENUM_)
@@ -102,7 +103,12 @@ struct fm_unit {
 	uint64_t build_ns;
 	struct fm_elf sizes;
 	char kat_status[16], kat_reason[FM_HOST_TEXT];
-	bool kat_missing; /* the host's fault, not the candidate's */
+	bool kat_missing;                  /* the host's fault, not the candidate's */
+	const char *kat_word;              /* then the reason of its cells: memory, else NULL */
+	int64_t pace_one_ns, pace_long_ns; /* a call of 1 and of 4096 bytes before the gate, -1 */
+	char **properties; /* what the task sound found, owned; property_count of them */
+	size_t property_count;
+	bool sound; /* the task sound was run to its end */
 	int kat_passed, kat_vectors;
 	uint64_t kat_ns;
 	struct fm_cell_work *cells; /* sorted by bytes of the operation's name */
@@ -147,6 +153,7 @@ struct fm_job {
 	size_t candidate_count;
 	int cpu; /* the measured core */
 	bool emulated, smoke;
+	char no_message[FM_HOST_TEXT]; /* why there is no 1 GiB message for KAT_2_33, "" */
 	char boot[65];
 	uint64_t deadline_ns;        /* CLOCK_BOOTTIME; 0: none yet */
 	uint64_t said_ns, synced_ns; /* last progress line, last fsync of the spool */

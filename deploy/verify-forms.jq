@@ -70,7 +70,7 @@ def forms: {
       "!": 1, cell: "str", status: "=accepted|failed|missing|rejected", class: "str", reason: "str", text: "str"}]},
   plan: {
     "!": 1, schema: "=plan/1", campaign: "name", nonce: "hex", issued_at: "stamp", expires_at: "stamp",
-    profile: "=smoke|guide|rigorous", kat: "=standard|full", publish: "int:0:1", agent_source_sha256: "hex",
+    profile: "=smoke|guide|rigorous", kat: "=standard|loop|full", publish: "int:0:1", agent_source_sha256: "hex",
     additions: "str", fallback: "str", "test_world?": "hex", known_issues: [{never: "hex"}], cells: ["str"],
     flags: [{"!": 1, arch: "=x86_64|aarch64", version: "=reference|performance|resource", flags: "str", mark: "str"}],
     systems: [{"!": 1, system: "name", arch: "=x86_64|aarch64", key: "key", about: "str", cpu: "int:-1:4095"}],
@@ -92,7 +92,7 @@ def forms: {
     libraries: [{name: "str", version: "str", build_id: "str", sha256: "hex", static: "int"}],
     builds: [unit + {status: "=ok|failed|missing", reason: "str", flags: "str", flags_kind: "=guide|fallback",
       log: "str", library_sha256: "hex0", load_bytes: "int", elapsed_ns: "int"}],
-    kat: [unit + {log: "str",
+    kat: [unit + {log: "str", "properties?": ["str"],
       status: "=CRASH|TIMEOUT|OVERFLOW|CRYPTOFAIL|MISMATCH|LOADFAIL|BUILDFAIL|NOKAT|PASS"} +
       ints("passed files vectors elapsed_ns")],
     cells: [op + {status: "=measured|failed|missing", class: "str", reason: "str", text: "str"}],

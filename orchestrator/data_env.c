@@ -168,6 +168,18 @@ static int by_file(const void *a, const void *b)
 /* The files of the official generator; vectors.txt is ours. */
 static const char *const official[] = {"KAT_2_12", "KAT_2_23", "KAT_2_33", "KAT_Loop"};
 
+/* Is there a line `generated <hex> strict <file>`: made, but nobody published its digest? */
+static bool generated(const struct fm_buf *log, const char *tag)
+{
+	for (const char *at = log->data; at != NULL; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, "generated ", 10) == 0 && strlen(at) > 82 &&
+		        strncmp(at + 82, tag, strlen(tag)) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* `manifest <hex> <mode> <file>` lines of a KAT log, sorted by file: digest of them, and which
  * official files are absent. */
 int fm_data_kat(const struct fm_side *s, const struct fm_buf *log, struct fm_build_fig *f)
@@ -202,12 +214,12 @@ int fm_data_kat(const struct fm_side *s, const struct fm_buf *log, struct fm_bui
 		fm_sha256_add(&hash, "\n", 1);
 	}
 	for (size_t k = 0; rc == FM_OK && in != NULL && in->kat_count > 0 && k < 4; k++) {
-		bool found = false;
+		bool found = false, made = generated(log, official[k]);
 		for (size_t i = 0; i < n; i++)
 			found = found || strncmp(agreed[i], official[k], strlen(official[k])) == 0;
 		if (!found)
-			rc = fm_buf_printf(
-			        &absent, "%s%s", absent.len > 0 ? ", " : "", official[k]);
+			rc = fm_buf_printf(&absent, "%s%s%s", absent.len > 0 ? ", " : "",
+			        official[k], made ? " (no reference)" : "");
 	}
 	if (rc == FM_OK && n > 0) {
 		if ((f->kat_digest = fm_alloc(65)) == NULL)

@@ -80,7 +80,7 @@ static const struct fm_field kat_fields[] = {F(fm_ev_kat, instance, FM_NAME),
         W(fm_ev_kat, status,
                 "CRASH TIMEOUT OVERFLOW CRYPTOFAIL MISMATCH LOADFAIL BUILDFAIL NOKAT PASS"),
         F(fm_ev_kat, passed, FM_INT), F(fm_ev_kat, files, FM_INT), F(fm_ev_kat, vectors, FM_INT),
-        F(fm_ev_kat, elapsed_ns, FM_INT), FM_FIELD_END};
+        F(fm_ev_kat, elapsed_ns, FM_INT), SUB("properties"), FM_FIELD_END};
 
 static const struct fm_field cell_fields[] = {F(fm_ev_cell, instance, FM_NAME),
         F(fm_ev_cell, version, FM_NAME), F(fm_ev_cell, operation, FM_NAME),
@@ -120,6 +120,29 @@ static const struct fm_field check_fields[] = {F(fm_ev_check, check, FM_STR),
 static const struct fm_field freq_fields[] = {F(fm_ev_clock, nominal_khz, FM_INT),
         F(fm_ev_clock, measured_hz, FM_INT), F(fm_ev_clock, iqr_ppm, FM_INT),
         F(fm_ev_clock, drift_ppm, FM_INT), F(fm_ev_clock, tick_hz, FM_INT), FM_FIELD_END};
+
+/* kat[], and the properties of those that were looked at. */
+static int read_kat(const struct fm_json_node *root, struct fm_evidence *e)
+{
+	const struct fm_json_node *array, *kat;
+	size_t i = 0;
+	int rc;
+
+	if ((rc = fm_fields_array(
+	             root, "kat", kat_fields, sizeof *e->kat, &e->kat, &e->kat_count)) != FM_OK ||
+	        (rc = fm_json_array(root, "kat", &array)) != FM_OK)
+		return rc;
+	for (kat = fm_json_first(array); kat != NULL; kat = fm_json_next(kat), i++) {
+		if (!fm_json_has(kat, "properties"))
+			continue;
+		e->kat[i].sound = true;
+		if ((rc = fm_fields_strings(kat, "properties", &e->kat[i].properties,
+		             &e->kat[i].property_count)) != FM_OK)
+			return rc;
+	}
+	return FM_OK;
+}
+
 static int read_measured(const struct fm_json_node *measure, struct fm_evidence *e)
 {
 	const struct fm_json_node *array, *cell;
@@ -185,8 +208,7 @@ static int read_document(const struct fm_json_node *root, struct fm_evidence *e)
 	                 &e->toolchain, &e->toolchain_count)) != FM_OK ||
 	        (rc = fm_fields_array(root, "builds", build_fields, sizeof *e->builds, &e->builds,
 	                 &e->build_count)) != FM_OK ||
-	        (rc = fm_fields_array(root, "kat", kat_fields, sizeof *e->kat, &e->kat,
-	                 &e->kat_count)) != FM_OK ||
+	        (rc = read_kat(root, e)) != FM_OK ||
 	        (rc = fm_fields_array(root, "cells", cell_fields, sizeof *e->cells, &e->cells,
 	                 &e->cell_count)) != FM_OK)
 		return rc;
@@ -236,6 +258,8 @@ void fm_evidence_free(struct fm_evidence *e)
 	free(e->counter.rejected);
 	free(e->toolchain);
 	free(e->builds);
+	for (i = 0; i < e->kat_count; i++)
+		free(e->kat[i].properties);
 	free(e->kat);
 	free(e->cells);
 	free(e->memory);

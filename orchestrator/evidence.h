@@ -14,6 +14,9 @@ struct fm_ev_build {
 struct fm_ev_kat {
 	const char *instance, *version, *log, *status;
 	int64_t passed, files, vectors, elapsed_ns;
+	bool sound; /* soundness was looked at: properties is what was found, or nothing */
+	const char **properties;
+	size_t property_count;
 };
 struct fm_ev_cell {
 	const char *instance, *version, *operation, *status, *klass, *reason, *text;

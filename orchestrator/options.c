@@ -35,8 +35,9 @@ const struct fm_option fm_option_table[] = {
                 "reference (default), performance, resource, joined by commas", FIELD(versions),
                 false},
         {0, "kat", FM_OPTION_TEXT, "WHICH",
-                "known answers: standard (default), or full with the 1 GiB messages", FIELD(kat),
-                false},
+                "known answers: standard (default), loop with KAT_Loop, or full with the 1 GiB "
+                "messages too",
+                FIELD(kat), false},
         {0, "results", FM_OPTION_TEXT, "DIR", "where trees go; default ./results", FIELD(results),
                 false},
         {0, "root", FM_OPTION_TEXT, "DIR", "folder with algos/, kat/, agent/ and protocol/",

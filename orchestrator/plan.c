@@ -35,9 +35,12 @@ static int take_profile(const struct fm_options *o, struct fm_plan *p)
 	if (strcmp(o->profile, "smoke") != 0 && strcmp(o->profile, "guide") != 0)
 		return fm_fail(
 		        FM_ERR_USAGE, "--profile: read '%.40s', allowed: smoke, guide", o->profile);
-	if (strcmp(o->kat, "standard") != 0 && strcmp(o->kat, "full") != 0)
-		return fm_fail(
-		        FM_ERR_USAGE, "--kat: read '%.40s', allowed: standard, full", o->kat);
+	if (strcmp(o->kat, "standard") != 0 && strcmp(o->kat, "loop") != 0 &&
+	        strcmp(o->kat, "full") != 0)
+		return fm_fail(FM_ERR_USAGE,
+		        "--kat: read '%.40s', allowed: standard, loop (and KAT_Loop), full (and "
+		        "the 1 GiB messages)",
+		        o->kat);
 	snprintf(p->profile, sizeof p->profile, "%s", o->profile);
 	snprintf(p->kat, sizeof p->kat, "%s", o->kat);
 	p->publish = strcmp(o->profile, "smoke") != 0;
@@ -77,7 +80,8 @@ static int choose_versions(const char *list, struct fm_candidates *candidates)
 /* Keeps the known-answer files that this campaign runs. */
 static void choose_kat(const struct fm_plan *p, struct fm_instance *i)
 {
-	bool full = strcmp(p->kat, "full") == 0, loop = strcmp(p->profile, "rigorous") == 0;
+	bool full = strcmp(p->kat, "full") == 0;
+	bool loop = full || strcmp(p->kat, "loop") == 0 || strcmp(p->profile, "rigorous") == 0;
 	size_t kept = 0;
 
 	for (size_t k = 0; k < i->kat_count; k++) {

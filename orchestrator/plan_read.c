@@ -307,7 +307,7 @@ static int take_plan(const struct fm_json_node *root, struct fm_plan *p)
 	copy(&t, "issued_at", fm_stamp_ok, p->issued_at, sizeof p->issued_at);
 	copy(&t, "expires_at", fm_stamp_ok, p->expires_at, sizeof p->expires_at);
 	one_of(&t, "profile", "smoke guide rigorous", p->profile, sizeof p->profile);
-	one_of(&t, "kat", "standard full", p->kat, sizeof p->kat);
+	one_of(&t, "kat", "standard loop full", p->kat, sizeof p->kat);
 	p->publish = number(&t, "publish", 0, 1);
 	if (t.rc == FM_OK && p->publish == 1 && strcmp(p->profile, "smoke") == 0)
 		fail(&t, "publish", "must be 0 for smoke");

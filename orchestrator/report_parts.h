@@ -98,6 +98,11 @@ void fm_side_label(const char *instance, int version,
 int fm_version_index(const char *version); /* of recipe.h, -1 if none */
 bool fm_evidence_emulated(const struct fm_evidence *e);
 
+/* page_sound.c: section 3, second part: properties that the soundness checks found; nothing where
+ * none were made. */
+void fm_page_properties(
+        struct fm_page *p, const struct fm_side *s, const char **labels, size_t count);
+
 /* data.c: record, KAT log copy and build entry of one cell or build; campaign.json and build.json
  * of a system. */
 FM_CHECK int fm_data_record(struct fm_report *r, const struct fm_side *s,

@@ -15,9 +15,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-#define SPARE_KIB (256 * 1024) /* beside the messages: the candidate and this program */
+#define SPARE_KIB  (256 * 1024) /* beside the messages: the candidate and this program */
+#define SPARE_DISK ((uint64_t)256 << 20)
 
 static int check_digest(const unsigned char *msg, const char *what)
 {
@@ -119,6 +121,30 @@ int fm_selftest_map_message(const char *path, const unsigned char **out)
 	return FM_OK;
 }
 
+/* Disk below the folder of path, and memory for the gate that will map it. */
+static int check_room(const char *path)
+{
+	const uint64_t needed = FM_KAT_LONG_BYTES + SPARE_DISK;
+	struct statvfs disk;
+	char *folder = fm_strdup(path), *slash = folder == NULL ? NULL : strrchr(folder, '/');
+	int rc = FM_ERR_MEMORY;
+
+	if (slash == NULL)
+		goto out;
+	slash[slash == folder] = '\0';
+	if (statvfs(folder, &disk) != 0)
+		rc = fm_fail_errno("asking for the free space of %s", folder);
+	else if ((uint64_t)disk.f_bavail * disk.f_frsize < needed)
+		rc = fm_fail(FM_ERR_MEMORY,
+		        "KAT_2_33 needs %" PRIu64 " MiB of disk, %" PRIu64 " are free",
+		        needed >> 20, ((uint64_t)disk.f_bavail * disk.f_frsize) >> 20);
+	else
+		rc = check_memory(1);
+out:
+	free(folder);
+	return rc;
+}
+
 /* Makes the message in temporary (beside path), then renames it. */
 static int make_file(const char *path, const char *temporary)
 {
@@ -162,11 +188,15 @@ static int keep_message(const char *path)
 	int rc;
 
 	if (access(path, F_OK) == 0) {
+		if ((rc = check_memory(1)) != FM_OK)
+			return rc;
 		if ((rc = map_file(path, &map)) == FM_OK)
 			return FM_OK;
 		if (rc != FM_ERR_DIGEST)
 			return rc; /* else it is wrong and made again */
 	}
+	if ((rc = check_room(path)) != FM_OK)
+		return rc;
 	if ((temporary = fm_sprintf("%s.part", path)) == NULL)
 		return FM_ERR_MEMORY;
 	rc = make_file(path, temporary);
@@ -176,6 +206,8 @@ static int keep_message(const char *path)
 
 void fm_selftest_run(const struct fm_order *o)
 {
+	int rc;
+
 	if (fm_drng_selftest() != FM_OK)
 		fm_result_fail("drng");
 	fm_result_fact("drng", "ok");
@@ -186,8 +218,8 @@ void fm_selftest_run(const struct fm_order *o)
 		fm_result_fact("message_2_33", "not run");
 		fm_result_ok();
 	}
-	if (keep_message(o->message_file) != FM_OK)
-		fm_result_fail("system");
+	if ((rc = keep_message(o->message_file)) != FM_OK)
+		fm_result_fail(rc == FM_ERR_MEMORY ? "memory" : "system");
 	fm_result_fact("message_2_33", "ok");
 	fm_result_ok();
 }
