@@ -6,8 +6,10 @@ set -euo pipefail
 F=$FLEETMARK_BUILD/fleetmark
 [ -x "$F" ] || { echo "skipped: no program $F"; exit 77; }
 for tool in gcc tar sha256sum ssh-keygen; do command -v $tool >/dev/null || { echo "skipped: needs $tool"; exit 77; }; done
-T=$(mktemp -d "${TMPDIR:-/tmp}/fleetmark-try-XXXXXX")
-trap 'rm -rf "$T"' EXIT
+# shellcheck source=tests/flow/sshd.bash
+. "$FLEETMARK_ROOT/tests/flow/sshd.bash"
+own_network
+open_folder
 fail() { echo "FAILED: $*" >&2; tail -n 30 "$T/err" >&2; exit 1; }
 
 export HOME=$T/home
