@@ -55,13 +55,12 @@ static int check_keys(const struct fm_json_node *o, const struct fm_field *field
 
 static bool is_word(const char *words, const char *s)
 {
-	size_t len = strlen(s);
+	size_t len = strlen(s), here;
 
-	for (const char *p = words; len > 0; p += strcspn(p, " ") + 1) {
-		if (strncmp(p, s, len) == 0 && (p[len] == ' ' || p[len] == '\0'))
+	for (const char *p = words; *p != '\0'; p += here + (p[here] == ' ')) {
+		here = strcspn(p, " ");
+		if (here == len && memcmp(p, s, len) == 0)
 			return true;
-		if (p[strcspn(p, " ")] == '\0')
-			return false;
 	}
 	return false;
 }
