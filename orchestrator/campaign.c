@@ -276,6 +276,19 @@ void fm_campaign_progress(struct fm_campaign *c, int64_t cells, const char *what
 	fm_out_progress(done, total, what);
 }
 
+char *fm_campaign_again(const struct fm_campaign *c, char *out, size_t size)
+{
+	const char *file = c->inventory != NULL ? c->inventory->path : NULL;
+
+	if (file != NULL && file[0] == '\0') /* made in memory */
+		snprintf(out, size, "the same fleetmark try");
+	else if (file == NULL || strcmp(file, "fleetmark.ini") == 0)
+		snprintf(out, size, "fleetmark run %s", c->name);
+	else
+		snprintf(out, size, "fleetmark run -i %s %s", file, c->name);
+	return out;
+}
+
 int fm_campaign_log(const struct fm_campaign *c, const char *system)
 {
 	char name[FM_NAME_MAX + 8];

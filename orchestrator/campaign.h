@@ -59,6 +59,9 @@ FM_CHECK int fm_campaign_look(struct fm_campaign *c, const struct fm_options *o,
         const struct fm_inventory *inv, struct fm_home *home, bool lock);
 void fm_campaign_close(struct fm_campaign *c);
 
+/* The command that goes on with this campaign ("fleetmark run -i FILE NAME", "fleetmark try"); returns out. */
+char *fm_campaign_again(const struct fm_campaign *c, char *out, size_t size);
+
 /* Raises the count of finished cells and shows it. */
 void fm_campaign_progress(struct fm_campaign *c, int64_t cells, const char *what);
 

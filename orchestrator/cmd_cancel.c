@@ -72,6 +72,7 @@ int fm_cmd_cancel(const struct fm_options *o, int *status)
 	struct fm_inventory inv = {0};
 	struct fm_home home = {.dirfd = -1};
 	struct fm_campaign c;
+	char again[600];
 	int rc;
 
 	*status = 0;
@@ -89,7 +90,7 @@ int fm_cmd_cancel(const struct fm_options *o, int *status)
 	if (rc == FM_OK) {
 		rc = cancel_all(&c, &inv, status);
 		if (rc == FM_OK)
-			fm_say("to go on later: fleetmark run %s", c.name);
+			fm_say("to go on later: %s", fm_campaign_again(&c, again, sizeof again));
 		fm_campaign_close(&c);
 	}
 	fm_home_close(&home);

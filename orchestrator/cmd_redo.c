@@ -4,6 +4,7 @@
 #include "orchestrator/command.h"
 #include "orchestrator/out.h"
 #include "orchestrator/run.h"
+#include "orchestrator/stage_revoke.h"
 #include "protocol/fs.h"
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -83,6 +84,7 @@ static int again(struct fm_campaign *c, const char *stage, const char *system,
 
 static int redo_on_hosts(struct fm_campaign *c, const struct fm_options *o, const char *stage)
 {
+	char next[600];
 	size_t count = 0;
 	int rc = FM_OK;
 
@@ -98,7 +100,7 @@ static int redo_on_hosts(struct fm_campaign *c, const struct fm_options *o, cons
 	if (rc == FM_OK && count == 0)
 		rc = fm_fail(FM_ERR_USAGE, "-l and -c choose nothing of campaign %s", c->name);
 	if (rc == FM_OK)
-		fm_say("now: fleetmark run %s", c->name);
+		fm_say("now: %s", fm_campaign_again(c, next, sizeof next));
 	return rc;
 }
 
@@ -131,10 +133,12 @@ int fm_cmd_redo(const struct fm_options *o, int *status)
 	if (rc == FM_OK)
 		rc = fm_campaign_look(&c, o, &inv, &home, true);
 	if (rc == FM_OK) {
-		rc = is_one_of(stage, here)
-		             ? fm_run_finish(&c, status)
-		             : redo_on_hosts(
-		                       &c, o, strcmp(stage, "collect") == 0 ? "measure" : stage);
+		rc = is_one_of(stage, here) ? fm_stage_revoke(&c) : FM_OK;
+		if (rc == FM_OK)
+			rc = is_one_of(stage, here)
+			             ? fm_run_finish(&c, status)
+			             : redo_on_hosts(&c, o,
+			                       strcmp(stage, "collect") == 0 ? "measure" : stage);
 		fm_campaign_close(&c);
 	}
 	fm_home_close(&home);

@@ -6,6 +6,7 @@
 #include "orchestrator/out.h"
 #include "orchestrator/pool.h"
 #include "orchestrator/stage_keep.h"
+#include "orchestrator/stage_revoke.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,7 @@ int fm_run_campaign(const struct fm_options *o, struct fm_inventory *inv, struct
         int *status, char **path)
 {
 	struct fm_campaign c;
+	char again[600];
 	int rc = enrol_local(o, inv, home);
 
 	*path = NULL;
@@ -167,9 +169,12 @@ int fm_run_campaign(const struct fm_options *o, struct fm_inventory *inv, struct
 		fm_say("resuming campaign %s (%s)", c.name, c.path);
 	rc = fm_keep_repair(&c);
 	if (rc == FM_OK)
+		rc = fm_stage_revoke(&c);
+	if (rc == FM_OK)
 		rc = run_hosts(&c);
 	if (rc == FM_ERR_INTERRUPTED) {
-		fm_say("interrupted; what is there is kept. To go on: fleetmark run %s", c.name);
+		fm_say("interrupted; what is there is kept. To go on: %s",
+		        fm_campaign_again(&c, again, sizeof again));
 		*status = 130;
 		rc = FM_REPORTED;
 	} else if (rc == FM_OK) {

@@ -31,16 +31,6 @@ static void count_cell(struct tally *t, const char *status)
 	t->rejected += strcmp(status, "rejected") == 0;
 }
 
-/* " -i FILE" where the inventory is not the default one. */
-static const char *inventory_words(const struct fm_campaign *c, char out[300])
-{
-	out[0] = '\0';
-	if (c->inventory->path != NULL && strcmp(c->inventory->path, "fleetmark.ini") != 0 &&
-	        c->inventory->path[0] != '\0')
-		snprintf(out, 300, " -i %.290s", c->inventory->path);
-	return out;
-}
-
 /* Same system, candidate and reason as the cell before: told once. */
 static bool same_fault(const struct fm_tree_cell *a, const struct fm_tree_cell *b)
 {
@@ -55,22 +45,19 @@ static bool same_fault(const struct fm_tree_cell *a, const struct fm_tree_cell *
 static void tell_fault(const struct fm_campaign *c, const struct fm_tree_cell *f, size_t n)
 {
 	struct fm_cell cell;
-	char words[300];
+	char again[600];
 
 	if (fm_cell_parse(f->cell, &cell) != FM_OK)
 		return;
 	fm_result("  %s %s: %zu cell%s %s: %s/%s: %s", cell.system, cell.candidate, n,
 	        n == 1 ? "" : "s", f->status, f->klass, f->reason, f->text);
-	inventory_words(c, words);
-	if (c->inventory->path[0] == '\0') /* fleetmark try */
-		fm_result("    to try again: the same command");
-	else if (strcmp(f->status, "missing") == 0)
-		fm_result(
-		        "    to try again: fleetmark run%s -l %s %s", words, cell.system, c->name);
+	fm_campaign_again(c, again, sizeof again);
+	if (c->inventory->path == NULL || c->inventory->path[0] == '\0' ||
+	        strcmp(f->status, "missing") == 0)
+		fm_result("    to try again: %s", again);
 	else
-		fm_result("    to try again: fleetmark redo measure%s -l %s -c %s %s && fleetmark "
-		          "run%s %s",
-		        words, cell.system, cell.candidate, c->name, words, c->name);
+		fm_result("    to try again: fleetmark redo measure -l %s -c %s %s && %s",
+		        cell.system, cell.candidate, c->name, again);
 }
 
 static void tell_faults(const struct fm_campaign *c, const struct fm_tree *t)
@@ -143,14 +130,14 @@ int fm_run_finish(struct fm_campaign *c, int *status)
 {
 	struct fm_tree tree = {0};
 	struct tally all = {0};
-	char sha256[65] = "";
+	char sha256[65] = "", again[600];
 	size_t findings = 0;
 	bool any = false;
 	int rc = any_accepted(c, &any);
 
 	if (rc == FM_OK && !any) {
-		fm_say("no bundle came; the campaign stays open. To go on: fleetmark run %s",
-		        c->name);
+		fm_say("no bundle came; the campaign stays open. To go on: %s",
+		        fm_campaign_again(c, again, sizeof again));
 		*status = 3;
 		return FM_REPORTED;
 	}
