@@ -6,12 +6,23 @@
 #include "orchestrator/package.h"
 #include "orchestrator/recipe_parts.h"
 #include "protocol/fs.h"
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void progress(void *arg, uint64_t have, uint64_t all)
 {
 	fm_out_progress(have >> 10, all >> 10, arg);
+}
+
+/* Did an earlier try get the whole file and end before it could say so? */
+static bool complete(const char *sha256, int cache, const char *part)
+{
+	char hex[65];
+
+	return faccessat(cache, part, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fm_fs_sha256(cache, part, hex, NULL) == FM_OK && strcmp(hex, sha256) == 0;
 }
 
 /* Downloads to the .part and keeps it if it is the right one. A beginning that came from elsewhere
@@ -34,6 +45,8 @@ static int download(const struct fm_candidate *c, int cache)
 		        "at hand",
 		        c->id, c->id);
 	fm_package_part(c->archive_sha256, part);
+	if (complete(c->archive_sha256, cache, part))
+		return fm_package_keep(cache, c->archive_sha256, c->archive_bytes, c->archive_url);
 	fm_say("%s: fetching %s", c->id, c->archive_url);
 	rc = fm_https_get(&h, cache, part, &resumed);
 	if (rc == FM_OK)

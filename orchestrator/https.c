@@ -149,7 +149,7 @@ static int translate(const struct transfer *t, CURLcode rc)
 		code = FM_ERR_SIZE;
 		break;
 	case CURLE_UNSUPPORTED_PROTOCOL:
-		code = FM_ERR_REFUSED;
+		code = FM_ERR_CONNECT;
 		hint = "; only https is followed, also where a server sends us on";
 		break;
 	case CURLE_URL_MALFORMAT:

@@ -175,6 +175,12 @@ head -c 5000 /dev/zero > "home/cache/packages/$sum.part"
 recipe "$URL/hash-09.zip"
 expect 0 'another file; once more' fetch hash-09
 [ "$(cached)" = "$sum $size" ] || fail "behind a wrong part: $(cached)"
+# whole, but the process had ended before it could say so: nobody is asked
+mv "home/cache/packages/$sum" "home/cache/packages/$sum.part"
+recipe "$URL/none.zip"
+expect 0 'fetched' fetch hash-09
+[ "$(cached)" = "$sum $size" ] || fail "a whole part: $(cached)"
+recipe "$URL/hash-09.zip"
 
 # ---- from a file at hand; then build, known answers, measure ----
 
