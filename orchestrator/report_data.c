@@ -2,6 +2,7 @@
  */
 #include "orchestrator/dataset.h"
 #include "orchestrator/page_data.h"
+#include "orchestrator/page_dataset.h"
 #include "orchestrator/recipe.h"
 #include "orchestrator/report.h"
 #include "orchestrator/report_tables.h"
@@ -75,9 +76,41 @@ static int name_of(const struct names *n, const char *id, char **name, char **pa
 	return *name == NULL || *page == NULL ? FM_ERR_MEMORY : FM_OK;
 }
 
-static int one_page(const struct fm_dataset *d, const struct fm_dataset_system *s, const char *id,
-        const struct names *names, bool site, const char *const *systems, struct fm_sink *sink)
+/* One run over a data set. */
+struct job {
+	struct fm_dataset *d;
+	struct names names;
+	struct fm_sink sink;
+	bool site;
+	const char **systems;
+	struct fm_summary summary; /* of the system at work */
+	const struct fm_env *usual;
+	struct {
+		char *name, *address;
+	} * of; /* of the candidates of the system at work */
+};
+
+static int add_to_summary(void *arg, const struct fm_record *r, const char *text, size_t len)
 {
+	struct job *j = arg;
+
+	(void)text;
+	(void)len;
+	return fm_summary_add(&j->summary, r, j->usual);
+}
+
+static int put_page(struct job *j, struct fm_page *page, char *path)
+{
+	int rc = path == NULL ? FM_ERR_MEMORY
+	                      : fm_sink_put(&j->sink, path, page->md.data, page->md.len);
+
+	free(path);
+	return rc;
+}
+
+static int one_page(struct job *j, const struct fm_dataset_system *s, size_t at)
+{
+	const char *id = s->candidates[at];
 	struct fm_cells cells = {0};
 	struct fm_builds builds = {0};
 	struct fm_page page;
@@ -86,34 +119,73 @@ static int one_page(const struct fm_dataset *d, const struct fm_dataset_system *
 	        .env = &s->shown.environment,
 	        .started = s->started,
 	        .ended = s->ended,
-	        .systems = systems,
-	        .system_count = d->count,
+	        .systems = j->systems,
+	        .system_count = j->d->count,
 	        .cells = &cells,
 	        .builds = &builds,
-	        .site = site};
-	char *name = NULL, *address = NULL, *path = NULL;
+	        .site = j->site};
 	int rc;
 
 	fm_page_start(&page);
-	if ((rc = name_of(names, id, &name, &address)) != FM_OK ||
-	        (rc = fm_dataset_candidate(d, s, id, &cells, &builds, &p.own, NULL, NULL)) != FM_OK)
+	if ((rc = name_of(&j->names, id, &j->of[at].name, &j->of[at].address)) != FM_OK ||
+	        (rc = fm_dataset_candidate(
+	                 j->d, s, id, &cells, &builds, &p.own, add_to_summary, j)) != FM_OK)
 		goto out;
-	p.name = name;
-	p.address = address;
-	if ((rc = fm_page_published(&p, &page)) != FM_OK)
-		goto out;
-	rc = FM_ERR_MEMORY;
-	path = site ? fm_sprintf("%s/%s.md", s->name, id)
-	            : fm_sprintf("%s/perf_%s.md", id, s->name);
-	if (path != NULL)
-		rc = fm_sink_put(sink, path, page.md.data, page.md.len);
+	p.name = j->of[at].name;
+	p.address = j->of[at].address;
+	if ((rc = fm_page_published(&p, &page)) == FM_OK)
+		rc = put_page(j, &page,
+		        j->site ? fm_sprintf("%s/%s.md", s->name, id)
+		                : fm_sprintf("%s/perf_%s.md", id, s->name));
 out:
-	free(path);
-	free(name);
-	free(address);
 	fm_page_free(&page);
 	fm_cells_free(&cells);
 	fm_builds_free(&builds);
+	return rc;
+}
+
+/* performance/summary_<system>.md and method_<system>.md; the site has pages of its own for these.
+ */
+static int system_pages(struct job *j, const struct fm_dataset_system *s)
+{
+	struct fm_candidate_name *names = fm_alloc_array(s->candidate_count + 1, sizeof *names);
+	struct fm_page page;
+	int rc;
+
+	if (names == NULL)
+		return FM_ERR_MEMORY;
+	for (size_t i = 0; i < s->candidate_count; i++)
+		names[i] = (struct fm_candidate_name){s->candidates[i], j->of[i].name};
+	fm_page_start(&page);
+	if ((rc = fm_page_dataset_summary(&page, s, &j->summary, names, s->candidate_count)) ==
+	        FM_OK)
+		rc = put_page(j, &page, fm_sprintf("performance/summary_%s.md", s->name));
+	fm_page_free(&page);
+	fm_page_start(&page);
+	if (rc == FM_OK && (rc = fm_page_dataset_method(&page, s, &j->summary)) == FM_OK)
+		rc = put_page(j, &page, fm_sprintf("performance/method_%s.md", s->name));
+	fm_page_free(&page);
+	free(names);
+	return rc;
+}
+
+static int one_system(struct job *j, const struct fm_dataset_system *s)
+{
+	int rc = FM_OK;
+
+	if ((j->of = fm_alloc_array(s->candidate_count + 1, sizeof *j->of)) == NULL)
+		return FM_ERR_MEMORY;
+	j->usual = &s->shown.environment;
+	for (size_t k = 0; k < s->candidate_count && rc == FM_OK; k++)
+		rc = one_page(j, s, k);
+	if (rc == FM_OK && !j->site)
+		rc = system_pages(j, s);
+	for (size_t k = 0; k < s->candidate_count; k++) {
+		free(j->of[k].name);
+		free(j->of[k].address);
+	}
+	free(j->of);
+	fm_summary_free(&j->summary);
 	return rc;
 }
 
@@ -121,40 +193,38 @@ int fm_report_data(
         const char *data, const char *root, const char *layout, const char *out, bool check)
 {
 	struct fm_dataset d = {.dirfd = -1};
-	struct fm_sink sink = {.dirfd = -1, .check = check, .print = check};
-	struct names names = {.text = FM_BUF_INIT(NAMES_MAX), .root = root};
-	const char **systems = NULL;
-	bool site = strcmp(layout, "site") == 0;
+	struct job j = {.d = &d,
+	        .names = {.text = FM_BUF_INIT(NAMES_MAX), .root = root},
+	        .sink = {.dirfd = -1, .check = check, .print = check},
+	        .site = strcmp(layout, "site") == 0};
 	int rc;
 
-	if (!site && strcmp(layout, "published") != 0)
+	if (!j.site && strcmp(layout, "published") != 0)
 		return fm_fail(FM_ERR_USAGE,
 		        "--layout: read %.40s, allowed with --data are published, site", layout);
-	if ((rc = fm_dataset_open(data, &d)) != FM_OK || (rc = read_names(&d, &names)) != FM_OK)
+	if ((rc = fm_dataset_open(data, &d)) != FM_OK || (rc = read_names(&d, &j.names)) != FM_OK)
 		goto out;
-	if ((rc = check ? fm_fs_dir(AT_FDCWD, out, &sink.dirfd)
-	                : fm_fs_mkdirs(AT_FDCWD, out, 0755, &sink.dirfd)) != FM_OK)
+	if ((rc = check ? fm_fs_dir(AT_FDCWD, out, &j.sink.dirfd)
+	                : fm_fs_mkdirs(AT_FDCWD, out, 0755, &j.sink.dirfd)) != FM_OK)
 		goto out;
 	rc = FM_ERR_MEMORY;
-	if ((systems = fm_alloc_array(d.count, sizeof *systems)) == NULL)
+	if ((j.systems = fm_alloc_array(d.count, sizeof *j.systems)) == NULL)
 		goto out;
 	for (size_t i = 0; i < d.count; i++)
-		systems[i] = d.systems[i].name;
+		j.systems[i] = d.systems[i].name;
 	rc = FM_OK;
 	for (size_t i = 0; i < d.count && rc == FM_OK; i++)
-		for (size_t k = 0; k < d.systems[i].candidate_count && rc == FM_OK; k++)
-			rc = one_page(&d, &d.systems[i], d.systems[i].candidates[k], &names, site,
-			        systems, &sink);
+		rc = one_system(&j, &d.systems[i]);
 	if (rc == FM_OK)
-		rc = fm_report_tables(d.dirfd, systems, d.count, &sink);
-	if (rc == FM_OK && (rc = fm_sink_sync(&sink)) == FM_OK)
-		rc = fm_sink_verdict(&sink);
+		rc = fm_report_tables(d.dirfd, j.systems, d.count, &j.sink);
+	if (rc == FM_OK && (rc = fm_sink_sync(&j.sink)) == FM_OK)
+		rc = fm_sink_verdict(&j.sink);
 out:
-	free(systems);
-	fm_buf_free(&names.text);
-	fm_sink_free(&sink);
-	if (sink.dirfd >= 0)
-		close(sink.dirfd);
+	free(j.systems);
+	fm_buf_free(&j.names.text);
+	fm_sink_free(&j.sink);
+	if (j.sink.dirfd >= 0)
+		close(j.sink.dirfd);
 	if (d.dirfd >= 0)
 		fm_dataset_close(&d);
 	return rc;

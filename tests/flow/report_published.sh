@@ -83,9 +83,23 @@ else
 fi
 [ "$out" = "differs: hash-07/perf_arm_1.md" ] || fail "--check said: $out"
 
+# the summary page: ratio to the baseline with as many output bits
+cp -R "$sample/data" "$work/base"
+cp "$sample/candidates.csv" "$work/"
+echo 'iccs;ICCS helper functions;' >> "$work/candidates.csv"
+mkdir "$work/base/arm_1/records/iccs"
+sed -E -e 's/"candidate": "hash-07"/"candidate": "iccs"/' -e 's/"(label|instance)": "Dragon-512"/"\1": "pseudoXOF-512"/' \
+	-e 's/"variant": "reference"/"variant": "iccs-baseline"/' -e 's/"cycles": [0-9]+/"cycles": 56200000/' \
+	-e 's/"(mean_cycles|median_trial_cycles)": [0-9.]+/"\1": 2810.0/' \
+	"$sample/data/arm_1/records/hash-07/Dragon-512__hash_32.json" > "$work/base/arm_1/records/iccs/pseudoXOF-512__hash_32.json"
+"$fleetmark" report --data "$work/base" -o "$work/out"
+summary=$work/out/performance/summary_arm_1.md
+grep -qF '| `pseudoXOF-512` | 2810 |' "$summary" || fail "summary: no baseline row"
+grep -qF '| `Dragon-512` | 3862 (1.37×) | – | 1.97 M (ratio –) | – |' "$summary" || fail "summary: no ratio"
+grep -qF 'Host state, of 19 records: none deviates' "$work/out/performance/method_arm_1.md" || fail "method: host state"
+
 # bad input is named with file and field
 cp -R "$sample/data" "$work/bad"
-cp "$sample/candidates.csv" "$work/"
 record=$work/bad/arm_1/records/hash-09/Eijen-256__hash_32.json
 sed -i 's/"mean_cycles": [0-9.]*/"mean_cycles": 1.5/' "$record"
 if "$fleetmark" report --data "$work/bad" -o "$work/out" 2> "$work/err"; then
