@@ -94,7 +94,9 @@ sed -E -e 's/"candidate": "hash-07"/"candidate": "iccs"/' -e 's/"(label|instance
 	"$sample/data/arm_1/records/hash-07/Dragon-512__hash_32.json" > "$work/base/arm_1/records/iccs/pseudoXOF-512__hash_32.json"
 "$fleetmark" report --data "$work/base" -o "$work/out"
 summary=$work/out/performance/summary_arm_1.md
+# shellcheck disable=SC2016
 grep -qF '| `pseudoXOF-512` | 2810 |' "$summary" || fail "summary: no baseline row"
+# shellcheck disable=SC2016
 grep -qF '| `Dragon-512` | 3862 (1.37×) | – | 1.97 M (ratio –) | – |' "$summary" || fail "summary: no ratio"
 grep -qF 'Host state, of 19 records: none deviates' "$work/out/performance/method_arm_1.md" || fail "method: host state"
 
