@@ -54,6 +54,7 @@ int fm_agent_host_code(int rc);
 /* ~/.fleetmark/key, its public line beside it (key.pub), the pinned controller. "none" when there
  * is none. */
 #define FM_AGENT_KEY        "key"
+#define FM_AGENT_KEY_NEW    "key.new" /* until the controller trusts it */
 #define FM_AGENT_KEY_PUB    "key.pub"
 #define FM_AGENT_CONTROLLER "controller.pub"
 FM_CHECK int fm_agent_public_line(const struct fm_agent *a, const char *name, char out[81]);

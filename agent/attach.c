@@ -20,6 +20,8 @@ static const struct {
         {"facts", fm_call_facts, false},
         {"check", fm_call_check, false},
         {"enrol", fm_call_enrol, false},
+        {"rotate", fm_call_rotate, false},
+        {"rotated", fm_call_rotated, false},
         {"have", fm_call_have, false},
         {"push", fm_call_push, true},
         {"plan", fm_call_plan, true},

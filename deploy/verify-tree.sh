@@ -193,14 +193,18 @@ check_enrolments() { # FOLDER KEYS WHERE
     done < "$W/last"
 }
 
-# V9: the planned key, enrolled when the plan was made, not revoked
-check_planned_key() { # SYSTEM "PUBLIC LINE"
-    awk -v s="$1" -v key="$2" -v when="$(tr -d 'T:-' <<< "$ISSUED")" '
-        $1 == s && $4 " " $5 == key && ($2 "") <= (when "") && ($3 == "-" || (when "") <= ($3 "")) { ok = 1 } END { exit !ok }' "$W/keys" ||
-        fail "trust/allowed_signers" "the planned key of $1 was not enrolled at $ISSUED"
+# V9: the planned key: it counted when the plan was made and had not ended when the bundle came (in the newer trust folder if
+# there is one), and is not revoked
+counts() { # KEYS SYSTEM "PUBLIC LINE" RECEIVED
+    awk -v s="$2" -v key="$3" -v when="$(tr -d 'T:-' <<< "$ISSUED")" -v came="$(tr -d 'T:-' <<< "$4")" '
+        $1 == s && $4 " " $5 == key && ($2 "") <= (when "") && ($3 == "-" || ((when "") <= ($3 "") && (came "") <= ($3 ""))) { ok = 1 } END { exit !ok }' "$1"
+}
+check_planned_key() { # SYSTEM "PUBLIC LINE" RECEIVED
     if grep -qxF "$2" "$T/trust/revoked_keys" || { [ -n "$NEWER" ] && grep -qxF "$2" "$NEWER/revoked_keys"; }; then
         fail "bundles/$1" "the key of $1 is revoked"
     fi
+    counts "$W/keys" "$1" "$2" "$ISSUED" || fail "trust/allowed_signers" "the planned key of $1 was not enrolled at $ISSUED"
+    counts "$W/keys_now" "$1" "$2" "$3" || fail "bundles/$1" "the key of $1 did not count any more at $3"
 }
 
 check_trust() {
@@ -208,6 +212,7 @@ check_trust() {
     VERSION=$(cut -f2 "$W/trust")
     check_signers "$T/trust" "$W/keys" trust/
     check_enrolments "$T/trust" "$W/keys" trust/
+    cp "$W/keys" "$W/keys_now"
     [ -n "$NEWER" ] || return 0
     list_files "$NEWER" "$W/newer"
     check_seal "$NEWER" trust controller "$ANCHOR" "newer trust folder: "
@@ -217,6 +222,7 @@ check_trust() {
     check_json "$NEWER/trust.json" trust 65536 "$W/newer" "newer trust folder: trust.json"
     check_signers "$NEWER" "$W/newer_keys" "newer trust folder: "
     check_enrolments "$NEWER" "$W/newer_keys" "newer trust folder: "
+    cp "$W/newer_keys" "$W/keys_now"
     [ "$(cut -f2 "$W/newer")" -ge "$VERSION" ] || fail "newer trust folder" "older than the tree's own"
 }
 
@@ -293,7 +299,6 @@ check_plan() {
     check_lists
     awk -F'\t' '$1 == "system" { print $2 "\t" $3 "\t" $4 }' "$W/plan" > "$W/systems"
     while IFS=$'\t' read -r system arch key; do
-        check_planned_key "$system" "$key"
         KEY[$system]=$key ARCH[$system]=$arch
     done < "$W/systems"
     while read -r digest candidate; do SOURCE[$candidate]=$digest; done < "$W/digests"
@@ -367,6 +372,7 @@ make_messages() {
 
 seal_of_bundle() { # V3, V9, V10
     local sum
+    check_planned_key "$SYSTEM" "${KEY[$SYSTEM]}" "$RECEIVED"
     check_seal "$T/$B" bundle "$SYSTEM" "${KEY[$SYSTEM]}" "$B/"
     sum=$(sha256sum < "$T/$B/MANIFEST.sha256")
     [ "${sum%% *}" = "$MANIFEST" ] || fail "$B/MANIFEST.sha256" "not the one tree.json names"
@@ -387,7 +393,7 @@ content_of_bundle() { # V6, V11 to V15
 }
 
 each_bundle() { # WHAT
-    while IFS=$'\t' read -r _ SYSTEM CANDIDATE ATTEMPT JOB _ _ MANIFEST status _; do
+    while IFS=$'\t' read -r _ SYSTEM CANDIDATE ATTEMPT JOB _ RECEIVED MANIFEST status _; do
         B=bundles/$SYSTEM/$CANDIDATE
         [ "$status" != accepted ] || "$1"
     done < <(grep ^job "$W/tree")

@@ -42,7 +42,8 @@ static int enrol_one(const struct fm_options *o, const struct fm_system *sys, st
 		rc = fm_fail(FM_ERR_ARCH, "the inventory says arch = %s, the host runs %s programs",
 		        sys->arch, fm_session_facts(s)->arch);
 	if (rc == FM_OK)
-		rc = fm_enrol(home, s, sys->name, o->yes || local, &changed);
+		rc = (o->lost ? fm_enrol_lost : fm_enrol)(
+		        home, s, sys->name, o->yes || local, &changed);
 	if (rc == FM_OK && !changed)
 		fm_say("%s: enrolled already, nothing to do", sys->name);
 	if (rc == FM_OK)

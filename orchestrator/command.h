@@ -27,11 +27,15 @@ struct fm_options {
 	const char *anchor;     /* verify --key FILE: the controller's public line; default: $FLEETMARK_HOME/controller.pub */
 	const char *trust;      /* verify --trust DIR: a newer trust folder */
 	const char *fingerprint;/* enrol --fingerprint SHA256:... */
+	const char *stolen_since; /* trust revoke --stolen-since STAMP */
+	const char *netrc;      /* publish --netrc FILE: user and password of the server */
 	const char *archive;    /* fetch --archive FILE: the package at hand */
 	const char *name;       /* campaign: operand NAME, else the campaign file's; NULL: <inventory's stem>-<profile> */
 	int jobs;               /* -j; 0: default */
 	int verbose;            /* -v counted */
 	bool json, quiet, dry_run, yes, strict, check;
+	bool lost;              /* enrol --lost */
+	bool retired, stolen;   /* trust revoke */
 	int argc;               /* operands behind the command */
 	char **argv;
 };
@@ -59,6 +63,7 @@ FM_CHECK int fm_cmd_verify(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_plan(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_keygen(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_enrol(const struct fm_options *o, int *status);
+FM_CHECK int fm_cmd_trust(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_fetch(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_adopt(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_report(const struct fm_options *o, int *status);

@@ -14,6 +14,15 @@
 FM_CHECK int fm_enrol(
         struct fm_home *home, struct fm_session *s, const char *name, bool yes, bool *changed);
 
+/* The same where the key that is trusted is lost: the new one needs no signature of it. Without this
+ * a host that offers another key than the trusted one is FM_ERR_IDENTITY. */
+FM_CHECK int fm_enrol_lost(
+        struct fm_home *home, struct fm_session *s, const char *name, bool yes, bool *changed);
+
+/* The host makes a new key; it is trusted from now on if the old one signed it, and the old one ends
+ * a second before. A change that was broken off before is finished first. */
+FM_CHECK int fm_rotate(struct fm_home *home, struct fm_session *s, const char *name, bool yes);
+
 /* The name under which the trust store holds this public line; "" if none, out has 65 bytes. */
 FM_CHECK int fm_enrol_name_of(const struct fm_home *home, const char *public_line, char *out);
 

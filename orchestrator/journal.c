@@ -261,16 +261,29 @@ int fm_journal_accept(
 	return rc;
 }
 
+/* The accepted job with this nonce. */
+static int accepted_job(struct fm_journal *j, const char *nonce, struct fm_job **out)
+{
+	*out = fm_fold_job(&j->fold, nonce);
+	return *out != NULL && (*out)->state == FM_JOB_ACCEPTED
+	               ? FM_OK
+	               : fm_fail(FM_ERR_REPLAY, "job nonce %.12s... is not accepted here", nonce);
+}
+
 static int over(struct fm_journal *j, const char *kind, const char *nonce, const char *klass,
         const char *reason, const char *text)
 {
 	struct pairs p = {.kind = kind};
 	struct fm_job *job, copy;
 	char number[12], now[21], cut[256];
+	bool revoked = strcmp(kind, "revoked") == 0; /* a rejection of what was accepted */
 	int rc;
 
 	pthread_mutex_lock(&j->lock);
-	if ((rc = open_job(j, nonce, &job)) == FM_OK) {
+	if (revoked)
+		p.kind = "rejected";
+	rc = revoked ? accepted_job(j, nonce, &job) : open_job(j, nonce, &job);
+	if (rc == FM_OK) {
 		copy = *job;
 		fm_stamp_now(now);
 		snprintf(cut, sizeof cut, "%s", text);
@@ -289,6 +302,12 @@ int fm_journal_reject(struct fm_journal *j, const char *nonce, const char *klass
         const char *reason, const char *text)
 {
 	return over(j, "rejected", nonce, klass, reason, text);
+}
+
+int fm_journal_revoke(struct fm_journal *j, const char *nonce, const char *text)
+{
+	return over(j, "revoked", nonce, fm_error_class(FM_ERR_REVOKED),
+	        fm_error_reason(FM_ERR_REVOKED), text);
 }
 
 int fm_journal_end(struct fm_journal *j, const char *nonce, const char *klass, const char *reason,

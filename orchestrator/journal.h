@@ -30,6 +30,8 @@ FM_CHECK int fm_journal_received(struct fm_journal *j, const char *nonce, const 
 /* FM_ERR_REPLAY: nonce unknown or not open. FM_ERR_CONFLICT: accepted before with another manifest. FM_OK and *again = true: the same again. */
 FM_CHECK int fm_journal_accept(struct fm_journal *j, const char *nonce, const char *manifest_sha256, bool *again);
 FM_CHECK int fm_journal_reject(struct fm_journal *j, const char *nonce, const char *klass, const char *reason, const char *text);
+/* An accepted bundle whose key was revoked since: rejected with verify/revoked. FM_ERR_REPLAY if the nonce is not accepted. */
+FM_CHECK int fm_journal_revoke(struct fm_journal *j, const char *nonce, const char *text);
 FM_CHECK int fm_journal_end(struct fm_journal *j, const char *nonce, const char *klass, const char *reason, const char *text);
 FM_CHECK int fm_journal_host(struct fm_journal *j, const char *system, const char *state, const char *klass, const char *reason, const char *text);
 FM_CHECK int fm_journal_redo(struct fm_journal *j, const char *system, const char *candidate, const char *stage);

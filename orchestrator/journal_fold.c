@@ -169,7 +169,16 @@ static int take_over(struct fm_job *job, const struct fm_line *l, enum fm_job_st
 	return rc;
 }
 
-/* A line about one dispatch, which must be open. */
+/* The key of a bundle was revoked after it had been accepted. */
+static bool revokes(const struct fm_job *job, const struct fm_line *l)
+{
+	const char *reason = fm_line_get(l, "reason");
+
+	return job->state == FM_JOB_ACCEPTED && strcmp(l->kind, "rejected") == 0 &&
+	       reason != NULL && strcmp(reason, "revoked") == 0;
+}
+
+/* A line about one dispatch, which must be open, or accepted if its key was revoked. */
 static int take_job(struct fm_fold *f, const struct fm_line *l)
 {
 	const char *nonce = fm_line_get(l, "job_nonce");
@@ -177,7 +186,7 @@ static int take_job(struct fm_fold *f, const struct fm_line *l)
 
 	if (job == NULL)
 		return bad(l, "a nonce that was never issued");
-	if (!open_state(job->state))
+	if (!open_state(job->state) && !revokes(job, l))
 		return bad(l, "a dispatch that is over");
 	if (strcmp(l->kind, "received") == 0)
 		return take_received(job, l);

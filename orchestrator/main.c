@@ -56,7 +56,16 @@ const struct fm_command fm_commands[] = {
                 "fingerprint and asks. The host from then on obeys only this controller. --yes is "
                 "enough where the SSH host\n"
                 "key is pinned; --fingerprint pins it.",
-                "fingerprint yes root", false, fm_cmd_enrol},
+                "fingerprint yes lost root", false, fm_cmd_enrol},
+        {"trust", "ACTION [SYSTEM]", "lists, changes or ends the keys that may sign results",
+                "list: every key, from when to when it counts. rotate SYSTEM: the host makes a new "
+                "key, which the old one signs; what\n"
+                "the old one signed stays good. revoke SYSTEM with --retired (its last key counts "
+                "until now), --stolen-since STAMP\n"
+                "(until then) or --stolen (nothing it ever signed counts); --fingerprint names an "
+                "earlier key. Where the old key is\n"
+                "lost: fleetmark enrol --lost SYSTEM.",
+                "fingerprint yes retired stolen stolen-since results root", false, fm_cmd_trust},
         {"fetch", "ID...", "gets official packages and unpacks the sources their recipes name",
                 "ID is a candidate of origin = archive, or the one beside it: hash-09 means "
                 "hash-09-archive. Downloads over https\n"

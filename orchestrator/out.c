@@ -121,6 +121,11 @@ static void json_event(const struct fm_event *e)
 	json_text("class", e->klass);
 	json_text("reason", e->reason);
 	json_text("text", e->text);
+	json_text("state", e->state);
+	json_text("fingerprint", e->fingerprint);
+	json_text("key", e->key);
+	json_text("after", e->after);
+	json_text("before", e->before);
 	if (e->total > 0) {
 		json_number("done", e->done);
 		json_number("total", e->total);

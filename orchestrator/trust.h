@@ -34,8 +34,31 @@ FM_CHECK int fm_trust_init(struct fm_home *h);
 FM_CHECK int fm_trust_add(struct fm_home *h, const char *system, const struct fm_public *key, const char *statement, size_t statement_len,
 	const char *signature, size_t signature_len);
 
+/* A statement as a host gave it: signed by the new key (sig) and, if it names a previous key, by that one (prev, else len 0). */
+struct fm_trust_statement {
+	const char *system, *text, *sig, *prev;
+	size_t text_len, sig_len, prev_len;
+};
+
+/* fm_trust_add for a statement that may follow an earlier key: then that must be the system's last key and prev its signature
+ * (FM_ERR_IDENTITY, FM_ERR_SIGNATURE). The same key again changes nothing. */
+FM_CHECK int fm_trust_follow(struct fm_home *h, const struct fm_trust_statement *s, const struct fm_public *key);
+
+/* Ends a key of the system: the last one, or that with the fingerprint (NULL: the last). Retired: it counts until now. Stolen
+ * since (a stamp YYYY-MM-DDTHH:MM:SSZ, not in the future): until then. Stolen, time unknown: also in revoked_keys, so that nothing it ever signed
+ * counts. *which gets the key; *changed false: it was so already. FM_ERR_USAGE: no such key, or a time before it counted. */
+enum fm_revocation { FM_RETIRED, FM_STOLEN_SINCE, FM_STOLEN };
+FM_CHECK int fm_trust_revoke(struct fm_home *h, const char *system, const char *fingerprint, enum fm_revocation kind,
+	const char *since, struct fm_trust_key *which, bool *changed);
+
+/* The system's last key, whether it still counts or not; NULL if it never had one. */
+const struct fm_trust_key *fm_trust_last(const struct fm_trust *t, const char *system);
+
 /* The key of this system valid at the stamp YYYY-MM-DDTHH:MM:SSZ; NULL if none or revoked. */
 const struct fm_trust_key *fm_trust_find(const struct fm_trust *t, const char *system, const char *stamp);
+/* Did this key of the system count when the plan was issued, and had not ended when the bundle was received? Both are stamps. */
+bool fm_trust_covers(const struct fm_trust *t, const char *system, const struct fm_public *key, const char *issued_at,
+	const char *received_at);
 bool fm_trust_revoked(const struct fm_trust *t, const struct fm_public *key);
 
 /* Copies the home's sealed trust folder into the (new) folder to. */

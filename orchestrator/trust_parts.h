@@ -23,4 +23,19 @@ FM_CHECK int fm_trust_parse_signers(const char *text, size_t len, struct fm_trus
 FM_CHECK int fm_trust_parse_revoked(const char *text, size_t len, struct fm_trust *t);
 FM_CHECK int fm_trust_format_signers(const struct fm_trust *t, struct fm_buf *out);
 
+/* YYYY-MM-DDTHH:MM:SSZ as YYYYMMDDHHMMSSZ. */
+void fm_trust_compact(const char stamp[21], char out[16]);
+
+/* A change of the home's trust folder, with the home locked: begin reads it into trust, commit writes it with version up by
+ * one (and the system's statement, if s is not NULL), seals it, reads it back and swaps it in; end frees, in any case. */
+struct fm_trust_edit {
+	struct fm_home *home;
+	struct fm_trust trust;
+	int from, to, lock;
+	bool swapped;
+};
+FM_CHECK int fm_trust_edit_begin(struct fm_trust_edit *e, struct fm_home *h);
+FM_CHECK int fm_trust_edit_commit(struct fm_trust_edit *e, const struct fm_trust_statement *s);
+void fm_trust_edit_end(struct fm_trust_edit *e);
+
 #endif

@@ -227,6 +227,26 @@ const struct fm_trust_key *fm_trust_find(
 	return NULL;
 }
 
+bool fm_trust_covers(const struct fm_trust *t, const char *system, const struct fm_public *key,
+        const char *issued_at, const char *received_at)
+{
+	char issued[16], received[16];
+
+	if (!fm_stamp_ok(issued_at) || !fm_stamp_ok(received_at))
+		return false;
+	fm_trust_compact(issued_at, issued);
+	fm_trust_compact(received_at, received);
+	for (size_t i = 0; i < t->count; i++) {
+		const struct fm_trust_key *k = &t->keys[i];
+
+		if (strcmp(k->system, system) == 0 && fm_public_equal(&k->key, key))
+			return strcmp(k->after, issued) <= 0 &&
+			       (k->before[0] == '\0' || (strcmp(issued, k->before) <= 0 &&
+			                                        strcmp(received, k->before) <= 0));
+	}
+	return false;
+}
+
 bool fm_trust_revoked(const struct fm_trust *t, const struct fm_public *key)
 {
 	for (size_t i = 0; i < t->revoked_count; i++)

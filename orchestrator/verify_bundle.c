@@ -41,6 +41,14 @@ static const struct fm_public *planned_key(const struct bundle *b)
 		        v->plan.issued_at);
 		return NULL;
 	}
+	/* A key that was stolen at a known time ends there: what came later may be the thief's. */
+	if (!fm_trust_covers(v->has_newer ? &v->newer : &v->trust, b->job->system, &s->key,
+	            v->plan.issued_at, b->job->received_at)) {
+		fm_verify_find(v, FM_ERR_REVOKED, b->folder,
+		        "the key of %s did not count any more at %s", b->job->system,
+		        b->job->received_at);
+		return NULL;
+	}
 	return &s->key;
 }
 
