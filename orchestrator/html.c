@@ -5,67 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char head_1[] =
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-        "'unsafe-inline'\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta "
-        "name=\"color-scheme\" content=\"light "
-        "dark\">\n<title>";
-static const char style[] =
-        ":root{--bg:#fff;--fg:#1b1f23;--soft:#f3f5f7;--line:#c9d1d9;--link:#0b57a4;--warn-bg:#"
-        "fff4d6;--warn-fg:#5a3d00}\n"
-        "@media "
-        "(prefers-color-scheme:dark){:root{--bg:#14171a;--fg:#e6e8ea;--soft:#1e2328;--line:#3b434b;"
-        "--link:#7fb8f0;"
-        "--warn-bg:#3a2f10;--warn-fg:#ffe2a3}}\n"
-        "*{box-sizing:border-box}\n"
-        "body{margin:0 "
-        "auto;padding:1rem;max-width:76rem;background:var(--bg);color:var(--fg);font:1rem/1.5 "
-        "system-ui,"
-        "sans-serif;overflow-wrap:break-word}\n"
-        "h1{font-size:1.55rem;line-height:1.25;margin:.5rem 0 "
-        "1rem}h2{font-size:1.25rem;margin:2rem 0 .6rem;border-bottom:1px "
-        "solid var(--line);padding-bottom:.2rem}h3{font-size:1.05rem;margin:1.5rem 0 .5rem}\n"
-        "a{color:var(--link)}a:focus-visible,.scroll:focus-visible{outline:3px solid "
-        "var(--link);outline-offset:2px}\n"
-        "code{font:.92em ui-monospace,monospace;background:var(--soft);padding:.05em "
-        ".25em;border-radius:3px}\n"
-        "pre{background:var(--soft);border:1px solid "
-        "var(--line);border-radius:4px;padding:.7rem;overflow-x:auto}pre "
-        "code{background:none;padding:0}\n"
-        ".scroll{overflow-x:auto;border:1px solid var(--line);border-radius:4px;margin:.5rem 0 "
-        "1rem}\n"
-        "table{border-collapse:separate;border-spacing:0;min-width:100%;font-variant-numeric:"
-        "tabular-nums;font-size:"
-        ".93rem}\n"
-        "th,td{padding:.28rem .5rem;text-align:left;vertical-align:top;border-bottom:1px solid "
-        "var(--line);white-space:nowrap}\n"
-        "td.wrap{white-space:normal;min-width:14rem}\n"
-        "thead th{background:var(--soft)}tbody tr:last-child>*{border-bottom:0}\n"
-        "tbody th{font-weight:400;position:sticky;left:0;background:var(--bg)}thead "
-        "th:first-child{position:sticky;left:0}\n"
-        ".pair th,.pair td{white-space:normal}.pair tbody th{position:static;width:32%}\n"
-        "@media (max-width:40rem){tbody "
-        "th{max-width:9rem;white-space:normal}tbody th code{white-space:nowrap}}\n"
-        "td.n{text-align:right}thead th.n{text-align:right}\n"
-        ".warn{background:var(--warn-bg);color:var(--warn-fg);border-left:4px solid "
-        "#D55E00;padding:.5rem .8rem;margin:.5rem "
-        "0;font-weight:600}\n"
-        "figure{margin:1rem "
-        "0}figcaption{font-weight:600;font-size:.93rem;margin-bottom:.3rem}figure "
-        "svg{width:min(100%,36rem);height:auto;display:block}figure "
-        "svg text{fill:var(--fg)}\n"
-        ".axis{stroke:var(--fg);fill:none}.grid{stroke:var(--line);fill:none}\n"
-        "@media "
-        "print{:root{--bg:#fff;--fg:#000;--soft:#fff;--line:#888;--link:#000;--warn-bg:#fff;--warn-"
-        "fg:#000}@page{size:A4;"
-        "margin:14mm}body{max-width:none;padding:0;font-size:9pt}.scroll{overflow:visible;border:0}"
-        "th,td{white-space:normal;"
-        "padding:.15rem .3rem}tbody "
-        "th{position:static}tr,figure{break-inside:avoid}thead{display:table-header-group}"
-        "main a[href^=http]::after{content:\" (\" attr(href) \")\"}}\n";
-
 struct html {
 	struct fm_buf *out;
 	int error;
@@ -421,10 +360,10 @@ int fm_html(const struct fm_page *p, const char *title, bool smoke, struct fm_bu
 	struct html h = {out, FM_OK};
 	const char *s = p->md.data == NULL ? "" : p->md.data;
 
-	say(&h, head_1);
+	say(&h, fm_html_head);
 	escaped(&h, title, strlen(title));
 	say(&h, "</title>\n<style>\n");
-	say(&h, style);
+	say(&h, fm_html_style);
 	if (smoke)
 		say(&h, "@media print{body::before{content:\"not for "
 		        "publication\";position:fixed;top:0;right:0;font-weight:700}}\n");

@@ -8,6 +8,9 @@
  * on every printed page. */
 FM_CHECK int fm_html(const struct fm_page *p, const char *title, bool smoke, struct fm_buf *out);
 
+/* Begins every page, up to its title; the style sheet. For html.c. */
+extern const char fm_html_head[], fm_html_style[];
+
 /* text with <, >, &, " and ' escaped, control characters as U+FFFD. */
 FM_CHECK int fm_html_text(struct fm_buf *out, const char *text, size_t len);
 

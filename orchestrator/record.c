@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fm_env_name[FM_ENV_KEYS] = {"hostname", "architecture", "cpu_model", "machine",
-        "cpu_number", "logical_cpus_online", "virtualized", "memory_total_kib", "os", "kernel",
-        "compiler", "cmake", "python", "perf_event_paranoid", "cpufreq_governor", "cpufreq_driver",
-        "cpufreq_min_khz", "cpufreq_max_khz", "cpufreq_avg_khz", "intel_pstate_no_turbo",
-        "cpufreq_boost", "smt_control", "core_clock_hz", "core_clock_min_hz", "core_clock_max_hz",
-        "core_clock_mhz"};
 const char *const fm_meta_name[FM_META_KEYS] = {"id", "instance", "variant", "operation",
         "input_bytes", "build_flags", "baseline_rss_bytes", "pk_bytes", "sk_bytes", "ct_bytes",
         "ss_bytes", "signature_bytes", "digest_bytes", "mode", "cpu_cycles_available",
@@ -48,29 +42,6 @@ const char *fm_record_keep(struct fm_record *r, const char *text)
 		return NULL;
 	}
 	return *slot = copy;
-}
-
-void fm_env_text(struct fm_env *env, enum fm_env_key key, const char *text)
-{
-	env->value[key].kind = text == NULL ? FM_ENV_NULL : FM_ENV_TEXT;
-	env->value[key].text = text;
-}
-
-void fm_env_number(struct fm_env *env, enum fm_env_key key, int64_t number)
-{
-	env->value[key].kind = FM_ENV_NUMBER;
-	env->value[key].number = number;
-}
-
-void fm_env_truth(struct fm_env *env, enum fm_env_key key, bool truth)
-{
-	env->value[key].kind = FM_ENV_TRUTH;
-	env->value[key].number = truth;
-}
-
-const char *fm_env_get(const struct fm_env *env, enum fm_env_key key)
-{
-	return env->value[key].kind == FM_ENV_TEXT ? env->value[key].text : NULL;
 }
 
 const char *fm_record_key(const struct fm_record *r, char out[64])
@@ -160,29 +131,6 @@ int fm_record_statistics(struct fm_record *r, bool sizes)
 	r->operations_per_second = (double)calls / total;
 	r->throughput_mb = (double)(r->input_bytes * calls) / total / 1e6;
 	return sizes ? resident_sizes(r) : FM_OK;
-}
-
-void fm_env_write(struct fm_jsonp *w, const char *key, const struct fm_env *env)
-{
-	fm_jsonp_object(w, key);
-	for (int k = 0; k < FM_ENV_KEYS; k++)
-		switch (env->value[k].kind) {
-		case FM_ENV_ABSENT:
-			break;
-		case FM_ENV_NULL:
-			fm_jsonp_null(w, fm_env_name[k]);
-			break;
-		case FM_ENV_TEXT:
-			fm_jsonp_str(w, fm_env_name[k], env->value[k].text);
-			break;
-		case FM_ENV_NUMBER:
-			fm_jsonp_int(w, fm_env_name[k], env->value[k].number);
-			break;
-		case FM_ENV_TRUTH:
-			fm_jsonp_bool(w, fm_env_name[k], env->value[k].number != 0);
-			break;
-		}
-	fm_jsonp_close(w);
 }
 
 static void write_trials(struct fm_jsonp *w, const struct fm_trial *trials, size_t count)

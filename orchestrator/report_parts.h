@@ -103,10 +103,14 @@ bool fm_evidence_emulated(const struct fm_evidence *e);
 void fm_page_properties(
         struct fm_page *p, const struct fm_side *s, const char **labels, size_t count);
 
-/* data.c: record, KAT log copy and build entry of one cell or build; campaign.json and build.json
- * of a system. */
+/* data_record.c: the record of one cell, and its figures. */
 FM_CHECK int fm_data_record(struct fm_report *r, const struct fm_side *s,
         const struct fm_ev_measured *m, const struct fm_samples *samples, struct fm_cell_fig *fig);
+/* "2026-01-02T03:04:05.000123+00:00": a stamp and nanoseconds (below 0: none) behind it. Returns
+ * out. */
+const char *fm_data_stamp(const char *stamp, int64_t ns, char out[40]);
+
+/* data.c: KAT log copy and build entry of one build; campaign.json and build.json of a system. */
 FM_CHECK int fm_data_build(struct fm_report *r, struct fm_side *s, const struct fm_ev_build *b);
 FM_CHECK int fm_data_system(struct fm_report *r, struct fm_report_system *s);
 
@@ -146,7 +150,8 @@ FM_CHECK int fm_page_index(struct fm_report *r); /* index.md and index.html */
 /* Writes path (ends in .md) and the HTML page beside it. */
 FM_CHECK int fm_report_page(struct fm_report *r, const char *path, struct fm_page *p);
 
-/* Sections 5 to 7 of a candidate page. */
+/* Section 2, and sections 5 to 7, of a candidate page. */
+void fm_page_environment(struct fm_page *p, const struct fm_side *s);
 FM_CHECK int fm_page_resources(struct fm_page *p, const struct fm_side *s);
 FM_CHECK int fm_page_evidence(struct fm_page *p, const struct fm_report *r, const struct fm_side *s,
         const char **labels, size_t count);
