@@ -77,6 +77,10 @@ small_root() {   # INSTANCES: a copy of the program's data folders with hash-31 
     for d in kat agent protocol; do cp -a "$FLEETMARK_ROOT/$d" "$WORK/root/"; done
     cp -a "$FLEETMARK_ROOT/algos/hash-31" "$FLEETMARK_ROOT/algos/flags.ini" "$WORK/root/algos/"
     awk -v n="$1" '/^\[instance / {k++} k <= n' "$FLEETMARK_ROOT/algos/hash-31/candidate.ini" > "$WORK/root/algos/hash-31/candidate.ini"
+    # known answers of instances that are not in the recipe are refused, so those go too
+    sed -n 's/^\[instance \(.*\)\]$/\1/p' "$WORK/root/algos/hash-31/candidate.ini" > "$WORK/instances"
+    awk 'FNR == NR {want[$0]; next} {split($3, p, "/")} p[1] in want' "$WORK/instances" "$FLEETMARK_ROOT/kat/hash-31/kat.sha256" > "$WORK/root/kat/hash-31/kat.sha256"
+    awk -F'|' 'FNR == NR {want[$0]; next} /^#/ || $1 in want' "$WORK/instances" "$FLEETMARK_ROOT/kat/hash-31/vectors.txt" > "$WORK/root/kat/hash-31/vectors.txt"
 }
 campaign() {   # NAME [OPTION...]: over the inventory, profile smoke, with the small root
     fleetmark -i "$INV" run "$@" --profile smoke --root "$WORK/root" --results "$WORK/results"
@@ -88,15 +92,7 @@ cells_fail_with() {   # TREE SYSTEM CLASS: none of its cells is accepted, each s
 }
 accepted() { jq -r --arg s "$2/" '[.cells[] | select((.cell | startswith($s)) and .status == "accepted")] | length' "$1/tree.json"; }    # TREE SYSTEM
 planned() { jq -r --arg s "$2/" '[.cells[] | select(.cell | startswith($s))] | length' "$1/tree.json"; }
-all_campaign() {   # NAME [OPTION...]: over the inventory, profile smoke, with the small root
-    fleetmark -i "$INV" run "$@" --profile smoke --root "$WORK/root" --results "$WORK/results"
-}
-enrol() { fleetmark -i "$INV" enrol --yes --root "$WORK/root" "$@"; }
-cells_fail_with() {   # TREE SYSTEM CLASS: none of its cells is accepted, each says this class
-    jq -r --arg s "$2/" '.cells[] | select(.cell | startswith($s)) | "\(.cell) \(.status) \(.class) \(.reason): \(.text)"' "$1/tree.json"
-    jq -e --arg s "$2/" --arg c "$3" '[.cells[] | select(.cell | startswith($s))] | length > 0 and all(.status != "accepted" and .class == $c)' "$1/tree.json" >/dev/null
-}
-accepted() {   # TREE SYSTEM
+all_accepted() {   # TREE SYSTEM
     local a p; a=$(accepted "$1" "$2") p=$(planned "$1" "$2")
     echo "$2: $a of $p accepted"
     [ "$p" -gt 0 ] && [ "$a" = "$p" ]
