@@ -281,6 +281,14 @@ int world_silent(struct world *w, unsigned system)
 	        "connect", "no route to host");
 }
 
+int world_leave(struct world *w, unsigned system, unsigned candidate)
+{
+	struct fm_job job;
+
+	return fm_journal_issue(
+	        w->journal, world_system(w, system), world_candidate(w, candidate), &job);
+}
+
 int world_fail(struct world *w, unsigned system, unsigned candidate)
 {
 	struct fm_job job;

@@ -35,6 +35,9 @@ int world_tree(const struct world *w); /* the open tree folder */
 /* Issues a dispatch and ends it without a bundle. */
 FM_CHECK int world_fail(struct world *w, unsigned system, unsigned candidate);
 
+/* Issues a dispatch and leaves it open. */
+FM_CHECK int world_leave(struct world *w, unsigned system, unsigned candidate);
+
 /* Issues a dispatch, writes and seals the bundle as the host, accepts it. */
 FM_CHECK int world_answer(
         struct world *w, unsigned system, unsigned candidate, enum world_answer answer);
