@@ -63,6 +63,7 @@ FM_CHECK int fm_cmd_verify(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_plan(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_keygen(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_enrol(const struct fm_options *o, int *status);
+FM_CHECK int fm_cmd_publish(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_trust(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_fetch(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_adopt(const struct fm_options *o, int *status);

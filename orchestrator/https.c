@@ -1,9 +1,8 @@
 /* https.c: one file over https, with limits, to go on where it broke off; the only place that sees
  * libcurl. */
-#include "orchestrator/https.h"
+#include "orchestrator/https_parts.h"
 #include "protocol/buf.h"
 #include "protocol/fs.h"
-#include <curl/curl.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -31,6 +30,13 @@ static bool ready;
 static void start(void)
 {
 	ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+}
+
+int fm_https_start(void)
+{
+	if (pthread_once(&once, start) != 0 || !ready)
+		return fm_fail(FM_ERR_INTERNAL, "libcurl does not start");
+	return FM_OK;
 }
 
 static long status_of(CURL *curl)
@@ -77,7 +83,7 @@ static int tell(void *arg, curl_off_t all, curl_off_t now, curl_off_t up_all, cu
 	return 0;
 }
 
-static CURLcode only_https(CURL *curl)
+CURLcode fm_https_only(CURL *curl)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
 	CURLcode rc = curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
@@ -98,7 +104,7 @@ static CURLcode prepare(struct transfer *t)
 	const char *bundle = getenv("CURL_CA_BUNDLE");
 	uint64_t most = t->h->bytes > 0 ? t->h->bytes : t->h->max;
 	CURL *c = t->curl;
-	CURLcode rc = only_https(c);
+	CURLcode rc = fm_https_only(c);
 
 #define SET(option, value) rc = rc != CURLE_OK ? rc : curl_easy_setopt(c, option, value)
 	SET(CURLOPT_URL, t->h->url);
@@ -126,15 +132,14 @@ static CURLcode prepare(struct transfer *t)
 	return rc;
 }
 
-/* Our code for a transfer that ended in rc. */
-static int translate(const struct transfer *t, CURLcode rc)
+int fm_https_error(const char *url, const char *said, CURLcode rc)
 {
-	const char *said = t->said[0] != '\0' ? t->said : curl_easy_strerror(rc), *hint = "";
+	const char *hint = "";
 	int code = FM_ERR_DROPPED;
 	char text[600];
 
-	if (t->failed != FM_OK)
-		return t->failed;
+	if (said == NULL || said[0] == '\0')
+		said = curl_easy_strerror(rc);
 	switch (rc) {
 	case CURLE_OK:
 		return FM_OK;
@@ -149,7 +154,7 @@ static int translate(const struct transfer *t, CURLcode rc)
 		code = FM_ERR_SIZE;
 		break;
 	case CURLE_UNSUPPORTED_PROTOCOL:
-		code = FM_ERR_CONNECT;
+		code = FM_ERR_REFUSED;
 		hint = "; only https is followed, also where a server sends us on";
 		break;
 	case CURLE_URL_MALFORMAT:
@@ -166,8 +171,14 @@ static int translate(const struct transfer *t, CURLcode rc)
 	default:
 		code = FM_ERR_CONNECT;
 	}
-	return fm_fail(code, "%s: %s%s", t->h->url,
-	        fm_escape(said, strlen(said), text, sizeof text), hint);
+	return fm_fail(
+	        code, "%s: %s%s", url, fm_escape(said, strlen(said), text, sizeof text), hint);
+}
+
+/* Our code for a transfer that ended in rc. */
+static int translate(const struct transfer *t, CURLcode rc)
+{
+	return t->failed != FM_OK ? t->failed : fm_https_error(t->h->url, t->said, rc);
 }
 
 static bool cannot_resume(const struct transfer *t, CURLcode rc)
@@ -204,8 +215,8 @@ int fm_https_get(const struct fm_https *h, int dirfd, const char *name, bool *re
 	int rc;
 
 	*resumed = false;
-	if (pthread_once(&once, start) != 0 || !ready)
-		return fm_fail(FM_ERR_INTERNAL, "libcurl does not start");
+	if ((rc = fm_https_start()) != FM_OK)
+		return rc;
 	t.fd = openat(dirfd, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (t.fd < 0 || (there = lseek(t.fd, 0, SEEK_END)) < 0) {
 		rc = fm_fail_errno("%s", name);

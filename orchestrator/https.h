@@ -1,4 +1,4 @@
-/* https.h: fetches one file over https; the only place that sees libcurl. */
+/* https.h: fetches one file over https, puts files on a server; the only place that sees libcurl. */
 #ifndef FM_HTTPS_H
 #define FM_HTTPS_H
 
@@ -20,5 +20,25 @@ struct fm_https {
  * Ends when slower than 1 KB/s for 30 s. After an error what came stays, to go on there, unless it is of no use. Whether it
  * is the right file only its digest tells, and the caller compares that. */
 FM_CHECK int fm_https_get(const struct fm_https *h, int dirfd, const char *name, bool *resumed);
+
+/* A server that takes files by PUT (fm_https_site_open .. close): one connection, one thread. */
+struct fm_https_site;
+
+/* url: https://[USER:PASSWORD@]HOST[:PORT]/FOLDER; its credentials are taken out and never shown, and netrc (NULL: none) names a
+ * file with others, as curl reads it: plain, ours, mode at most 0600. FM_ERR_USAGE for a URL with a query, fragment or another
+ * protocol. CURL_CA_BUNDLE as above; nothing is redirected. */
+FM_CHECK int fm_https_site_open(struct fm_https_site **out, const char *url, const char *netrc);
+void fm_https_site_close(struct fm_https_site *s); /* NULL allowed; wipes the credentials */
+bool fm_https_site_password(const struct fm_https_site *s); /* was a user or password in the URL? */
+const char *fm_https_site_url(const struct fm_https_site *s); /* without credentials, ends with / */
+
+/* Size of the file below the folder; -1: not there, or the server does not say. path as in a manifest. */
+FM_CHECK int fm_https_site_size(struct fm_https_site *s, const char *path, int64_t *size);
+/* Reads the file back, at most max bytes (FM_ERR_SIZE): SHA-256 as 64 hex digits; "" if it is not there. */
+FM_CHECK int fm_https_site_digest(struct fm_https_site *s, const char *path, uint64_t max, char hex[65]);
+/* Sends size bytes of fd, from its beginning. */
+FM_CHECK int fm_https_site_put(struct fm_https_site *s, const char *path, int fd, uint64_t size);
+/* Makes the folder path ("" : that of the URL); one that is there, or a server that knows no folders, is no error. */
+FM_CHECK int fm_https_site_mkcol(struct fm_https_site *s, const char *path);
 
 #endif

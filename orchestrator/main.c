@@ -90,6 +90,16 @@ const struct fm_command fm_commands[] = {
                 "reads a data set in the\n"
                 "published form instead.",
                 "data layout output root base check", false, fm_cmd_report},
+        {"publish", "TREE URL", "sends a sealed tree to a web server and reads it back",
+                "TREE is verified first; incoming/ and rejected/ stay here. Files go to "
+                "https://HOST/FOLDER by PUT (folders by MKCOL, as\n"
+                "WebDAV wants it), the seal last; what is there with the same bytes is not sent "
+                "again, so after any failure run it\n"
+                "again. User and password: --netrc FILE with a line `machine HOST login USER "
+                "password WORD`, mode 0600; in the URL\n"
+                "they would be visible to other users. Proxy as in https_proxy; CURL_CA_BUNDLE for "
+                "another file of certificates.",
+                "key netrc yes", false, fm_cmd_publish},
         {"redo", "STAGE [NAME]", "does a stage of a campaign again",
                 "STAGE is build, kat, measure, collect, verify, merge or report; what comes behind "
                 "it follows. Choose with -l and -c.",
