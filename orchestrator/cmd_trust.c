@@ -36,7 +36,8 @@ static const char *stamp_of(const char *c, char out[24])
 static void show_key(const struct fm_trust *t, const struct fm_trust_key *k, const char *now)
 {
 	char print[FM_FINGERPRINT], line[FM_PUBLIC_LINE + 1], after[24], before[24];
-	const char *end = stamp_of(k->before, before), *state = state_of(t, k, now);
+	const char *begin = stamp_of(k->after, after), *end = stamp_of(k->before, before);
+	const char *state = state_of(t, k, now);
 
 	fm_public_fingerprint(&k->key, print);
 	fm_public_line(&k->key, line);
@@ -45,10 +46,10 @@ static void show_key(const struct fm_trust *t, const struct fm_trust_key *k, con
 	        .state = state,
 	        .fingerprint = print,
 	        .key = line,
-	        .after = stamp_of(k->after, after),
+	        .after = begin,
 	        .before = end,
 	        .quiet = true});
-	fm_result("%-16s %-8s %s  from %s%s%s", k->system, state, print, stamp_of(k->after, after),
+	fm_result("%-16s %-8s %s  from %s%s%s", k->system, state, print, begin == NULL ? "?" : begin,
 	        end == NULL ? "" : " to ", end == NULL ? "" : end);
 }
 
