@@ -54,7 +54,7 @@ list_files() { # FOLDER OUT
     sed -n 's/^f //p' "$W/found" | sort -k2 > "$2"
 }
 
-LINE='^[0-9a-f]{64}  [A-Za-z0-9_][A-Za-z0-9._+/-]{0,399}$'
+LINE='^[0-9a-f]+  [A-Za-z0-9._+/-]+$'
 JSON='^ *("[a-z][a-z0-9_]*": )?("([] !#-[^-~]|\\["\\])*"|0|-?[1-9][0-9]{0,15}|\[\]|\{\}|[][{}]),?$'
 first_wrong() { grep -nEv "$1" "$2" | head -1 | tr -dc ' -~' | cut -c1-120 || true; }
 
@@ -64,12 +64,15 @@ check_grammar() { # FILE KIND WHERE
     case $2 in trust) max=1024;; plan) max=4096;; bundle) max=16384;; *) max=4000000;; esac
     [ -s "$1" ] || fail "$3" "empty or missing"
     [ "$(stat -c %s "$1")" -le $((max * 467)) ] || fail "$3" "larger than $max files need"
+    [ -r "$1" ] || fail "$3" "cannot be read"
     ! grep -qEv "$LINE" "$1" || fail "$3" "not '<64 lower-case hex digits>  <path>': line $(first_wrong "$LINE" "$1")"
     [ -z "$(tail -c 1 "$1")" ] || fail "$3" "does not end with LF"
     out=$(awk -v max="$max" -v kind="$2" '
         function bad(what) { print "line " NR ": " what; exit }
         {
             name = substr($0, 67); n = split(name, part, "/")
+            if (index($0, " ") != 65) bad("not 64 digits of a digest")
+            if (length(name) > 400) bad("a name of more than 400 bytes")
             if (n > 12) bad("more than 12 parts")
             for (i = 1; i <= n; i++) if (part[i] !~ /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/ || length(part[i]) > 200) bad("name outside the rule")
             if (NR > 1 && !((last "") < (name ""))) bad("not sorted, or a name twice")
@@ -111,6 +114,7 @@ check_inner() { # LIST OF FOLDERS, each with a checked manifest
 check_json() { # FILE KIND MAX OUT WHERE
     local bytes out
     [ -s "$1" ] || fail "$5" "empty or missing"
+    [ -r "$1" ] || fail "$5" "cannot be read"
     bytes=$(stat -c %s "$1")
     [ "$bytes" -le "$3" ] || fail "$5" "larger than $3 bytes"
     ! grep -qEv "$JSON" "$1" || fail "$5" "not the fixed form: line $(first_wrong "$JSON" "$1")"
@@ -381,11 +385,11 @@ seal_of_bundle() { # V3, V9, V10
 content_of_bundle() { # V6, V11 to V15
     local got out
     check_json "$T/$B/evidence.json" evidence 4194304 "$W/ev" "$B/evidence.json"
+    cmp -s "$W/sources/$CANDIDATE" "$T/$B/build/SOURCES.sha256" || fail "$B/build/SOURCES.sha256" "differs from the plan's list"
     printf -v out '%s\t' id "$CAMPAIGN" "$SYSTEM" "$CANDIDATE" "$NONCE" "$PLAN_SHA" "$JOB" "$ATTEMPT" "$PROFILE" "${ARCH[$SYSTEM]}" "$AGENT" "$WORLD" "${SOURCE[$CANDIDATE]}"
     read -r got < "$W/ev"
     [ "$got" = "${out%$'\t'}" ] ||
         fail "$B/evidence.json" "made for something else: $(diff <(tr '\t' '\n' <<< "$got") <(tr '\t' '\n' <<< "${out%$'\t'}") | sed -n 's/^< //p' | head -1)"
-    cmp -s "$W/sources/$CANDIDATE" "$T/$B/build/SOURCES.sha256" || fail "$B/build/SOURCES.sha256" "differs from the plan's list"
     out=$(awk -v host="$SYSTEM" -v candidate="$CANDIDATE" -v dir="$T/$B" -v ev="$W/ev" -v cells="$W/cells/$SYSTEM/$CANDIDATE" \
         -v kat="$W/kat/$CANDIDATE" -v files="$W/files/$SYSTEM/$CANDIDATE" -v messages="$W/messages" -f "$HERE/verify-bundle.awk")
     [ -z "$out" ] || fail "${out%%$'\t'*}" "${out#*$'\t'}"

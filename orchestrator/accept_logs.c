@@ -76,6 +76,8 @@ static int check_log(struct fm_accept *c, const struct fm_ev_kat *kat)
 		        "missing, empty, too large or no plain file");
 		goto out;
 	}
+	if (memchr(log.data, '\0', log.len) != NULL)
+		fm_accept_find(c, FM_ERR_KAT_LINES, kat->log, "holds a NUL byte");
 	if (!result_ok(c, kat, &log))
 		fm_accept_find(c, FM_ERR_KAT_LINES, kat->log,
 		        "its last line is not the RESULT %s of evidence.json", kat->status);

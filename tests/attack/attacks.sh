@@ -40,7 +40,10 @@ judge() { # STATUS WANTED-STATUS FILE PATTERN: ok, or what is wrong
     line=$(grep -m1 -E '^FAIL|^PASS' "$3" || tail -1 "$3")
     if [ "$1" = 124 ] || [ "$1" = 137 ]; then echo "TIME LIMIT"
     elif [ "$1" = "$2" ] && grep -qE -- "$4" <<< "$line"; then echo ok
-    else echo "exit $1: ${line//|/ }"; fi
+    else
+        echo "exit $1: ${line//|/ }"
+        grep -vE '^(FAIL|PASS|ok) ' "$3" | head -3 >&2 || true
+    fi
 }
 
 run_case() { # ID REASON PATTERN STOCK-PATTERN; in a copy of the world
