@@ -90,6 +90,24 @@ for i in 1 2 3 4 5 6 7 8; do ssh-keygen -q -t ed25519 -N '' -f "$T/pub/more$i"; 
 good; says "key of the ssh-agent"   # nine keys in the agent, MaxAuthTries 6: only the one named is offered
 kill "$SSH_AGENT_PID"; unset SSH_AUTH_SOCK SSH_AGENT_PID
 
+step "the user's ssh_config: alias, host key alias, jump host, proxy command"
+mkdir "$T/bin"
+printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$(command -v ssh)" "$T/ssh/config" > "$T/bin/ssh"
+chmod 755 "$T/bin/ssh"
+config() {   # [LINE...]: lines for the host `target`
+	printf '%s\n' 'Host gate' 'HostName 127.0.0.1' "Port $PORT" "User $me" "IdentityFile $T/ssh/client" 'Host target' \
+		'HostName 127.0.0.1' "Port $PORT" "User $me" "IdentityFile $T/ssh/client" "$@" > "$T/ssh/config"
+}
+printf '%s\n' '[host_1]' "arch = $arch" 'address = target' > "$T/fleet.ini"
+config; PATH=$T/bin:$PATH good
+config 'HostKeyAlias box'; PATH=$T/bin:$PATH refused hostkey/unknown
+echo "box $key" >> "$store"; PATH=$T/bin:$PATH good
+config 'ProxyJump gate'; PATH=$T/bin:$PATH good; says "through gate"
+config "ProxyCommand ssh -o UserKnownHostsFile=$store -W %h:%p gate"; PATH=$T/bin:$PATH good
+config 'ProxyCommand exit 1'; PATH=$T/bin:$PATH refused transport/dropped
+config 'NoSuchKeyword yes'; PATH=$T/bin:$PATH gives 3 fm check; says "nosuchkeyword"
+for p in $(pgrep -f "W 127.0.0.1:$PORT"); do fail "a proxy is left: $p"; done
+
 step "the architecture must be the one of the programs there"
 fleet "identity = $T/ssh/client" "hostkey = $print"
 sed -i "s/^arch = .*/arch = $([ "$arch" = x86_64 ] && echo aarch64 || echo x86_64)/" fleet.ini; refused host-state/arch
