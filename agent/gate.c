@@ -37,9 +37,10 @@ static int write_log(const struct fm_gate_task *t, const struct fm_run *run)
 	const struct fm_unit *u = t->unit;
 	char path[200];
 	int rc = fm_buf_printf(&log,
-	        "candidate = %s\ninstance = %s\nversion = %s\nbuild flags = %s\nlibrary = %s\n",
+	        "candidate = %s\ninstance = %s\nversion = %s\nbuild flags = %s\nlibrary = %s\n"
+	        "limit = %u s\n",
 	        t->candidate->plan->candidate, u->instance->instance, u->version->version, u->flags,
-	        u->library_sha256);
+	        u->library_sha256, u->kat_limit_s);
 
 	for (size_t i = 0; rc == FM_OK && i < run->log_count; i++)
 		rc = fm_buf_printf(&log, "%s\n", run->logs[i]);

@@ -44,6 +44,10 @@ void fm_gate_judge(struct fm_unit *u, const struct fm_child *child, const struct
 		(void)fm_child_good(child, how, sizeof how);
 		if (how[0] == '\0')
 			snprintf(how, sizeof how, "ended without a result");
+	} else if (fm_run_good(child, run) && !fm_streq(fm_run_fact(run, "token"), u->kat_token) &&
+	           u->kat_token[0] != '\0') {
+		snprintf(how, sizeof how, "results that are not the worker's own");
+		words = NULL;
 	} else if (fm_run_good(child, run) && known_status(run->status)) {
 		status = run->status;
 	} else if (known_status(run->status) && strcmp(run->status, "PASS") != 0 &&

@@ -97,8 +97,11 @@ static int kat_order(const struct fm_job *j, const struct fm_gate_task *t, struc
 {
 	const struct fm_jp_instance *in = t->unit->instance;
 	unsigned seconds = fm_gate_seconds(j, t->unit, vectors(t->unit) + 10, VECTORS_BYTES);
+	unsigned char random[8];
 	int rc = fm_text_put(order, "kat_name", "%s", in->kat_name);
 
+	fm_random(random, sizeof random);
+	fm_hex(random, sizeof random, t->unit->kat_token);
 	for (size_t i = 0; rc == FM_OK && i < in->kat_lines.count; i++)
 		rc = fm_text_put(order, "kat_line", "%s", in->kat_lines.at[i]);
 	for (size_t i = 0; rc == FM_OK && i < FILES; i++)
@@ -113,7 +116,7 @@ static int kat_order(const struct fm_job *j, const struct fm_gate_task *t, struc
 		rc = fm_text_put(order, "message_file", "%s/" FM_GATE_MESSAGE, j->agent->path);
 	if (rc == FM_OK)
 		rc = fm_text_put(order, "seconds", "%u", seconds);
-	*limit_s = floor_s(j) + 2 * seconds;
+	*limit_s = floor_s(j) + (vectors(t->unit) > 0 ? 2 : 1) * seconds;
 	for (size_t i = 0; rc == FM_OK && i < FILES; i++) {
 		if (!planned(j, files[i].tag) && !has_reference(t->unit, files[i].tag))
 			continue;
@@ -121,6 +124,8 @@ static int kat_order(const struct fm_job *j, const struct fm_gate_task *t, struc
 		rc = fm_text_put(order, "file_seconds", "%s %u", files[i].tag, seconds);
 		*limit_s += seconds;
 	}
+	if (rc == FM_OK)
+		rc = fm_text_put(order, "token", "%s", t->unit->kat_token);
 	if (fm_gate_long(j, t->unit))
 		*limit_s += LONG_CHECK_S * (j->emulated ? 10u : 1u);
 	return rc;
@@ -144,6 +149,7 @@ int fm_gate_order(const struct fm_job *j, const struct fm_gate_task *t, int cpu,
 		break;
 	case FM_GATE_KAT:
 		rc = kat_order(j, t, order, &seconds);
+		t->unit->kat_limit_s = (unsigned)seconds;
 		break;
 	case FM_GATE_SOUND:
 		seconds = fm_gate_seconds(j, t->unit, 400, 400 * 512);

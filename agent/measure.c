@@ -1,5 +1,6 @@
 /* measure.c: measures one candidate: plans its cells, runs one worker process per trial in the
  * order of the profile. */
+#include "agent/gate_order.h"
 #include "agent/order.h"
 #include "agent/trial.h"
 #include "agent/work.h"
@@ -9,6 +10,7 @@
 
 #define SECOND       1000000000u
 #define GUIDE_BUDGET (900ull * SECOND)
+#define PLAN_CALLS   16u /* of each size, about: the first, a warm-up, three batches */
 #define SMOKE_BUDGET (5ull * SECOND)
 
 /* Digests and t1 of the messages that will be timed, from one process per unit on the measured
@@ -18,14 +20,22 @@ static int plan_unit(struct fm_job *j, struct fm_candidate_work *c, struct fm_un
 	struct fm_buf order = FM_BUF_INIT(1u << 16);
 	struct fm_child child = {.out_fd = -1, .result_fd = -1};
 	struct fm_run run;
-	const char *reason;
+	const char *reason, *timeout = NULL;
+	uint64_t bytes = 0;
 	int rc = fm_order_library(&order, "digest", c, u, j->cpu);
 
 	memset(&run, 0, sizeof run);
 	for (size_t i = 0; rc == FM_OK && i < u->cell_count; i++)
 		rc = fm_text_put(&order, "bytes", "%u", u->cells[i].bytes);
+	for (size_t i = 0; i < u->cell_count; i++)
+		bytes += u->cells[i].bytes;
 	if (rc == FM_OK && (rc = fm_text_end(&order)) == FM_OK)
-		rc = fm_run_once(j->agent, &order, 3600000u, &child, &run);
+		rc = fm_run_once(j->agent, &order,
+		        1000ull * fm_gate_seconds(
+		                          j, u, PLAN_CALLS * u->cell_count, PLAN_CALLS * bytes),
+		        &child, &run);
+	if (rc == FM_OK && child.killed == FM_CHILD_TIMEOUT)
+		timeout = "the planning process did not end in its time";
 	for (size_t i = 0; rc == FM_OK && fm_run_good(&child, &run) && i < u->cell_count; i++) {
 		struct fm_cell_work *cell = &u->cells[i];
 		const char *digest, *message;
@@ -43,7 +53,7 @@ static int plan_unit(struct fm_job *j, struct fm_candidate_work *c, struct fm_un
 			memcpy(cell->message_sha256, message, 65);
 		}
 	}
-	reason = fm_run_fact(&run, "reason");
+	reason = timeout != NULL ? timeout : fm_run_fact(&run, "reason");
 	for (size_t i = 0; rc == FM_OK && i < u->cell_count; i++)
 		if (u->cells[i].digest_sha256[0] == '\0')
 			fm_cell_close(&u->cells[i], "failed", "measure", "failed",

@@ -13,23 +13,24 @@
 
 /* Columns of env/<stem>.process.tsv in their order (FORMATS.md section 11). The first ten are the
  * agent's own. */
-#define FM_COLUMNS(X)                                                                             \
-	X(process)                                                                                \
-	X(attempt)                                                                                \
-	X(round)                                                                                  \
-	X(state)                                                                                  \
-	X(replaced_by)                                                                            \
-	X(reason)                                                                                 \
-	X(cpu)                                                                                    \
-	X(started_ns)                                                                             \
-	X(wall_ns)                                                                                \
-	X(windows)                                                                                \
-	X(first_call_ns)                                                                          \
-	X(read_pair_milli) X(frame_milli) X(truth_permille) X(time_enabled_ns) X(time_running_ns) \
-	        X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns)           \
-	                X(utime_us) X(stime_us) X(steal_ticks) X(throttle_delta) X(temp_start_mc) \
-	                        X(temp_end_mc) X(stack_shift) X(message_offset) X(digest_offset)  \
-	                                X(entry_mod64) X(entry_mod4096)
+#define FM_COLUMNS(X)                                                                            \
+	X(process)                                                                               \
+	X(attempt)                                                                               \
+	X(round)                                                                                 \
+	X(state)                                                                                 \
+	X(replaced_by)                                                                           \
+	X(reason)                                                                                \
+	X(cpu)                                                                                   \
+	X(started_ns)                                                                            \
+	X(wall_ns)                                                                               \
+	X(windows)                                                                               \
+	X(first_call_ns)                                                                         \
+	X(read_pair_milli)                                                                       \
+	X(frame_milli) X(truth_permille) X(time_enabled_ns) X(time_running_ns) X(run_delay_ns)   \
+	        X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us)  \
+	                X(steal_ticks) X(throttle_delta) X(temp_start_mc) X(temp_end_mc)         \
+	                        X(stack_shift) X(message_offset) X(digest_offset) X(entry_mod64) \
+	                                X(entry_mod4096)
 enum fm_column {
 #define FM_COLUMN_ENUM_(name) FM_COL_##name,
 	FM_COLUMNS(FM_COLUMN_ENUM_)
@@ -104,6 +105,8 @@ struct fm_unit {
 	struct fm_elf sizes;
 	char kat_status[16], kat_reason[FM_HOST_TEXT];
 	bool kat_missing;                  /* the host's fault, not the candidate's */
+	char kat_token[17];                /* of the gate's last process: its results hold it */
+	unsigned kat_limit_s;              /* what that process was given */
 	const char *kat_word;              /* then the reason of its cells: memory, else NULL */
 	int64_t pace_one_ns, pace_long_ns; /* a call of 1 and of 4096 bytes before the gate, -1 */
 	char **properties; /* what the task sound found, owned; property_count of them */

@@ -63,17 +63,14 @@ static void write_basic(
 	                : "written from the specification for this campaign");
 }
 
-/* "PASS, 2 of 4 files", "PASS by 7 vectors", else the status alone. */
-static void kat_cell(struct fm_page *p, const struct fm_build_fig *b)
+void fm_page_kat(const struct fm_build_fig *b, char *out, size_t size)
 {
-	if (b == NULL)
-		fm_page_cell(p, DASH);
-	else if (strcmp(b->kat, "PASS") != 0)
-		fm_page_cell(p, "%s", b->kat);
+	if (strcmp(b->kat, "PASS") != 0)
+		snprintf(out, size, "%s", b->kat);
 	else if (b->not_run == NULL && b->kat_checked == 0)
-		fm_page_cell(p, "PASS by %lld vectors", (long long)b->vectors);
+		snprintf(out, size, "PASS by %lld vectors", (long long)b->vectors);
 	else
-		fm_page_cell(p, "PASS, %lld of %lld files", (long long)b->kat_checked,
+		snprintf(out, size, "PASS, %lld of %lld files", (long long)b->kat_checked,
 		        (long long)b->kat_listed);
 }
 
@@ -98,6 +95,7 @@ static void write_build_reasons(
 
 static void write_kat(struct fm_page *p, const struct fm_side *s, const char **labels, size_t count)
 {
+	char kat[40];
 	static const char *const heads[] = {
 	        "instance", "build flags", "KAT", "vectors that agreed", "not run", "KAT digest"};
 
@@ -114,7 +112,9 @@ static void write_kat(struct fm_page *p, const struct fm_side *s, const char **l
 		fm_page_row(p);
 		fm_page_cell_code(p, labels[i]);
 		fm_page_cell_text(p, b == NULL ? DASH : b->flags);
-		kat_cell(p, b);
+		if (b != NULL)
+			fm_page_kat(b, kat, sizeof kat);
+		fm_page_cell(p, "%s", b == NULL ? DASH : kat);
 		fm_page_cell(p, "%s", b == NULL || b->vectors == 0 ? DASH : fm_n_int(b->vectors).s);
 		fm_page_cell_text(p, b == NULL || b->not_run == NULL ? DASH : b->not_run);
 		if (b == NULL || b->kat_digest == NULL)

@@ -51,7 +51,7 @@ static void value(struct fm_page *p, const struct fm_brief *b)
 		fm_page(p, "%s", fm_n_time(b->mean_seconds, FM_STYLE_OWN).s);
 }
 
-static double ratio_to(const struct fm_brief *b, const struct fm_brief *base)
+double fm_report_ratio(const struct fm_brief *b, const struct fm_brief *base)
 {
 	if (base == NULL || base->state != FM_CELL_MEASURED || b->emulated || base->emulated)
 		return NAN;
@@ -76,8 +76,8 @@ static void hash_cell(struct fm_page *p, const struct fm_report *r, const struct
 	}
 	fm_page(p, " ");
 	value(p, b);
-	double ratio =
-	        ratio_to(b, fm_report_baseline(r, b->system, b->instance->digest_bits, b->bytes));
+	double ratio = fm_report_ratio(
+	        b, fm_report_baseline(r, b->system, b->instance->digest_bits, b->bytes));
 	fm_page(p, isfinite(ratio) ? " (%s)" : " (ratio %s)", fm_n_times(ratio).s);
 	if (b->measurements < 100)
 		fm_page(p, " (n=%lld)", (long long)b->measurements);
@@ -166,7 +166,9 @@ static void write_hashes(struct fm_page *p, const struct fm_report *r,
 		fm_page(p, " | `%s` |", label);
 		for (int k = 0; k < 3; k++)
 			hash_cell(p, r, cell[k]);
-		fm_page_cell(p, "%s", b->why == NULL ? DASH : b->why);
+		fm_page_cell(p, "%s%s%s", b->kat[0] == '\0' && b->why == NULL ? DASH : b->kat,
+		        b->kat[0] != '\0' && b->why != NULL ? "; " : "",
+		        b->why == NULL ? "" : b->why);
 		fm_page_row_end(p);
 	}
 	fm_page(p, "\n");
@@ -208,6 +210,7 @@ int fm_page_summary(struct fm_report *r, struct fm_report_system *s)
 		fm_page(&page, "## Further builds\n\n");
 		write_hashes(&page, r, s, true);
 	}
+	fm_page_ratios(&page, r, index_of(r, s));
 	snprintf(path, sizeof path, "summary_%s.md", s->plan->name);
 	rc = fm_report_page(r, path, &page);
 	fm_page_free(&page);

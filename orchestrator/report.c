@@ -149,14 +149,23 @@ static int make_systems(struct fm_report *r, const char *base)
 	return FM_OK;
 }
 
+static bool known_size(int64_t bytes)
+{
+	for (size_t i = 0; i < FM_SIZES; i++)
+		if (bytes == (int64_t)fm_sizes[i])
+			return true;
+	return false;
+}
+
 static int keep_brief(
         struct fm_report *r, const struct fm_side *s, int system, const struct fm_cell_fig *c)
 {
 	bool baseline = strcmp(s->candidate->id, "iccs") == 0;
 	const struct fm_estimate *e = fm_cell_shown(c);
+	const struct fm_build_fig *build;
 	struct fm_brief *b;
 
-	if (!baseline && c->bytes != 32 && c->bytes != 1024 && c->bytes != 65536)
+	if (!baseline && !known_size(c->bytes))
 		return FM_OK;
 	b = baseline ? fm_grow(&r->baselines, &r->baseline_count, sizeof *b)
 	             : fm_grow(&r->briefs, &r->brief_count, sizeof *b);
@@ -189,6 +198,8 @@ static int keep_brief(
 	          : c->flags.outliers > 0 ? "outlier"
 	          : c->flags.bimodal      ? "bimodal"
 	                                  : "";
+	if ((build = fm_builds_find(&s->builds, c->label)) != NULL)
+		fm_page_kat(build, b->kat, sizeof b->kat);
 	return FM_OK;
 }
 

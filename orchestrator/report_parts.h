@@ -30,6 +30,7 @@ struct fm_brief {
 	                             and max below 6 processes) */
 	double median_seconds, low_seconds, high_seconds;
 	const char *mark; /* a constant word for its flag, "" if none */
+	char kat[40];     /* "PASS, 2 of 4 files" of its library, "" if it was not built */
 };
 
 /* Texts of an environment that no file holds. */
@@ -87,6 +88,16 @@ struct fm_report {
 /* pseudoXOF with these output bits on this system at this size; NULL if it was not measured. */
 const struct fm_brief *fm_report_baseline(
         const struct fm_report *r, int system, int bits, int64_t bytes);
+
+/* Mean of a call divided by that of a baseline, in what both have; NAN: none, or emulated. */
+double fm_report_ratio(const struct fm_brief *b, const struct fm_brief *base);
+
+/* page_ratio.c: for the summary, every size of every library divided by pseudoXOF of the same
+ * digest length on the same system. */
+void fm_page_ratios(struct fm_page *p, const struct fm_report *r, int system);
+
+/* page_candidate.c: "PASS, 2 of 4 files", "PASS by 7 vectors", else the status alone. */
+void fm_page_kat(const struct fm_build_fig *b, char *out, size_t size);
 
 /* report_side.c: reads what is there of a candidate on a system, writes its part of data/ on the
  * way. */

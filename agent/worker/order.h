@@ -51,7 +51,8 @@ struct fm_order {
 	unsigned seconds;
 	struct fm_order_limit *limits; /* of files that have one of their own instead of seconds */
 	size_t limit_count;
-	bool any; /* task sound: an XOF, every digest length is right */
+	char token[17]; /* of the gate: told again at its end; "" for none */
+	bool any;       /* task sound: an XOF, every digest length is right */
 
 	uint64_t *bytes; /* of the messages, in their order */
 	size_t bytes_count;

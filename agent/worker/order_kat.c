@@ -93,6 +93,12 @@ int fm_order_take_kat(struct fm_order *o, struct fm_text *t)
 	while (fm_text_maybe(t, "file_seconds", &value))
 		if ((rc = take_limit(o, value, t->line)) != FM_OK)
 			return rc;
+	if (fm_text_maybe(t, "token", &value)) {
+		if (strlen(value) != 16 || !fm_order_is_hex(value, 16))
+			return fm_fail(
+			        FM_ERR_FORM, "order line %u: token must be 16 hex digits", t->line);
+		memcpy(o->token, value, 17);
+	}
 	if (vectors && o->vectors_file == NULL)
 		return fm_fail(FM_ERR_FORM, "order: a kat_line with vectors needs vectors_file");
 	o->seconds = (unsigned)seconds;

@@ -223,6 +223,37 @@ run
 expect "cut order" - 'fail order'
 [ $STATUS = 2 ] || bad "cut order: exit status $STATUS"
 
+# --- properties beyond the known answers: none for the good one, and one for every kind of oddity --------------------------------
+sound() {   # NAME fixed|any
+    order sound "$T/$1.so" hash-31 ZC-DMC-1280-512 512 "digest $2" 'seconds 5'
+    run
+    expect "sound $1" - ok '^fact checks [1-9]'
+}
+sound good fixed
+! grep '^fact property' "$T/res" || bad "the good one has properties"
+odd() {   # NAME WORDS, then flags of toy
+    local name=$1 words=$2
+    shift 2
+    toy "$name" "$@"
+    sound "$name" fixed
+    grep -q "^fact property $words" "$T/res" || bad "$name: no property '$words'"
+}
+odd odd_message 'unaligned: another digest (message at offset 3' '-DBEND=if (((unsigned long)msg & 7) == 3) digest[0] ^= 1;'
+odd behind_message 'flush: memory outside the buffers is touched (an unreachable page behind' '-DBEND=rc += 0 * ((volatile unsigned char *)msg)[(len + 7) / 8];'
+odd before_message 'flush: memory outside the buffers is touched (an unreachable page before' '-DBEND=rc += 0 * ((volatile unsigned char *)msg)[-1];'
+odd writes_message 'flush: signal 11' '-DBEND=if (len > 0) *(volatile unsigned char *)msg ^= 0;'
+odd unused 'unused bits: the digest depends on them' '-DBEND=if (len % 8) digest[0] ^= msg[len / 8] & (0xff >> len % 8);'
+odd remembers 'order: the digest depends on the calls before' '-DBEND=static unsigned long long last; if (len < last) digest[0] ^= 1; last = len;'
+odd by_process 'process: two processes give other digests' '-DBEND=digest[1] ^= getpid();'
+odd odd_digest 'digest: bytes beside the digest are written' '-DBEND=if ((unsigned long)digest & 1) digest[-1] = 0;'
+odd keeps 'heap: 1[0-9][0-9] bytes stay allocated' '-DBEND=*(volatile char *)malloc(100) = 1;'
+odd any_bits 'length: not refused (504 digest bits' '-DFIRST=if (bits != 512) return 0;'
+odd any_length 'length: memory outside the buffers is touched\|length: bytes beside the digest are written' '-DFIRST=if (bits != 512) { memset(digest, 0, 64); return 0; }'
+odd hangs 'order: did not end in time' '-DBEND=if (len == 65528) { alarm(0); for (volatile int i = 0; calls > 30; i++) ; }'
+odd dies 'heap: signal [45]' '-DBEND=if (calls > 60 && calls < 80 && len == 8192) __builtin_trap();'
+sound good any
+grep -q '^fact property length: refused with' "$T/res" || bad "a fixed length passes for any"
+
 # --- digests and timing ------------------------------------------------------------------------------------------------------
 order digest "$T/good.so" hash-31 ZC-DMC-1280-512 512 'bytes 32' 'bytes 4096'
 run

@@ -38,6 +38,25 @@ static void good(void **state)
 	assert_string_equal(o.vectors_file, "/v");
 	assert_null(o.message_file);
 	assert_int_equal(o.seconds, 60);
+	assert_int_equal(o.generate_count, 0);
+	assert_string_equal(o.token, "");
+	fm_order_free(&o);
+	assert_ok(parse(
+	        &o, ORDER("kat", LIBRARY
+	                    "kat_name A-512\nkat_generate KAT_Loop_A-512.txt\nmessage_file /m\n"
+	                    "seconds 60\nfile_seconds KAT_Loop 5\nfile_seconds KAT_2_33 1000000\n"
+	                    "token 0123456789abcdef\n")));
+	assert_int_equal(o.generate_count, 1);
+	assert_string_equal(o.generate[0], "KAT_Loop_A-512.txt");
+	assert_int_equal(o.limit_count, 2);
+	assert_string_equal(o.limits[0].tag, "KAT_Loop");
+	assert_int_equal(o.limits[1].seconds, 1000000);
+	assert_string_equal(o.token, "0123456789abcdef");
+	fm_order_free(&o);
+	assert_ok(parse(&o, ORDER("sound", LIBRARY "digest any\nseconds 9\n")));
+	assert_int_equal(o.task, FM_TASK_SOUND);
+	assert_true(o.any);
+	assert_int_equal(o.seconds, 9);
 	fm_order_free(&o);
 	assert_ok(parse(&o, ORDER("digest", LIBRARY "bytes 32\nbytes 65536\n")));
 	assert_int_equal(o.bytes_count, 2);
@@ -84,6 +103,16 @@ static void bad(void **state)
 	        {"needs vectors_file", ORDER("kat", LIBRARY "kat_name A\nkat_line " HEX
 	                                                    " vectors:2 vectors.txt\nseconds 1\n")},
 	        {"seconds 0", ORDER("kat", LIBRARY "kat_name A\nseconds 0\n")},
+	        {"kat_generate must be",
+	                ORDER("kat", LIBRARY "kat_name A\nkat_generate a/b\nseconds 1\n")},
+	        {"file_seconds must be",
+	                ORDER("kat", LIBRARY "kat_name A\nseconds 1\nfile_seconds KAT_2_12 0\n")},
+	        {"file_seconds must be",
+	                ORDER("kat", LIBRARY "kat_name A\nseconds 1\nfile_seconds KAT 10\n")},
+	        {"token must be",
+	                ORDER("kat", LIBRARY "kat_name A\nseconds 1\ntoken 0123456789ABCDEF\n")},
+	        {"fixed or any", ORDER("sound", LIBRARY "digest some\nseconds 1\n")},
+	        {"seconds", ORDER("sound", LIBRARY "digest any\n")},
 	        {"windows", ORDER("time", LIBRARY "bytes 32\ncalls 20\nwindows 201\n")},
 	        {"seed must be", ORDER("time", LIBRARY "bytes 32\ncalls 20\nwindows 2\nmin_ns "
 	                                               "0\nwarm 1\ndigest_sha256 none\n"

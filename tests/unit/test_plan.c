@@ -82,10 +82,16 @@ static void cells_are_planned(void **state)
 	o.profile = "guide";
 	o.versions = "reference,resource";
 	assert_ok(make(&o, fleet, &p));
-	assert_int_equal(p.candidates.list[0].instances[0].kat_count, 3);
+	assert_int_equal(p.candidates.list[0].instances[0].kat_count, 4);
 	assert_int_equal(p.cell_count, 4 * 17 * FM_SIZES);
 	assert_int_equal(p.publish, 1);
 	fm_plan_free(&p);
+	o.kat = "loop";
+	assert_ok(make(&o, fleet, &p));
+	assert_int_equal(p.candidates.list[0].instances[0].kat_count, 3);
+	fm_plan_free(&p);
+	o.kat = "most";
+	assert_int_equal(make(&o, fleet, &p), FM_ERR_USAGE);
 }
 
 static void wrong_options_are_refused(void **state)

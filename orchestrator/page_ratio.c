@@ -1,0 +1,73 @@
+/* page_ratio.c: every size of every library divided by pseudoXOF of the same digest length on the
+ * same system, for the summary. */
+#include "orchestrator/number.h"
+#include "orchestrator/report_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DASH "\xe2\x80\x93"
+
+/* The briefs of one library stand together: i is the first of them. */
+static bool of_one(const struct fm_report *r, size_t n, size_t i)
+{
+	const struct fm_brief *a = &r->briefs[n], *b = &r->briefs[i];
+
+	return a->instance == b->instance && a->system == b->system && a->version == b->version;
+}
+
+static void ratio_cell(struct fm_page *p, const struct fm_report *r, const struct fm_brief *b)
+{
+	double ratio;
+
+	if (b == NULL) {
+		fm_page_cell(p, DASH);
+	} else if (b->state != FM_CELL_MEASURED) {
+		fm_page_cell(p, "%s", b->state == FM_CELL_MISSING ? "missing" : "failed");
+	} else {
+		ratio = fm_report_ratio(
+		        b, fm_report_baseline(r, b->system, b->instance->digest_bits, b->bytes));
+		fm_page_cell(p, "%s", isfinite(ratio) ? fm_n_times(ratio).s : DASH);
+	}
+}
+
+void fm_page_ratios(struct fm_page *p, const struct fm_report *r, int system)
+{
+	const char *heads[FM_SIZES + 2] = {"id", "instance"};
+	struct fm_num text[FM_SIZES];
+	bool begun = false;
+
+	if (r->baseline_count == 0)
+		return;
+	for (int k = 0; k < FM_SIZES; k++) {
+		text[k] = fm_n_size(fm_sizes[k]);
+		heads[k + 2] = text[k].s;
+	}
+	for (size_t i = 0, n; i < r->brief_count; i = n) {
+		const struct fm_brief *b = &r->briefs[i], *cell[FM_SIZES] = {NULL};
+		char label[FM_LABEL_MAX + 1];
+
+		for (n = i; n < r->brief_count && of_one(r, n, i); n++)
+			for (int k = 0; k < FM_SIZES; k++)
+				if (r->briefs[n].bytes == (int64_t)fm_sizes[k])
+					cell[k] = &r->briefs[n];
+		if (b->system != system)
+			continue;
+		if (!begun) {
+			fm_page(p, "## Ratio to pseudoXOF\n\nThe mean of one call divided by that "
+			           "of pseudoXOF with as many output bits at the same size on this "
+			           "system; above 1 it takes longer.\n\n");
+			fm_page_table(p, heads, FM_SIZES + 2);
+			begun = true;
+		}
+		fm_side_label(b->instance->name, b->version, label);
+		fm_page_row(p);
+		fm_page_cell(p, "%s", b->candidate->id);
+		fm_page_cell_code(p, label);
+		for (int k = 0; k < FM_SIZES; k++)
+			ratio_cell(p, r, cell[k]);
+		fm_page_row_end(p);
+	}
+	if (begun)
+		fm_page(p, "\n");
+}
