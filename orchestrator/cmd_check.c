@@ -138,14 +138,7 @@ static int check_fit(struct visit *v, struct fm_session *s)
 
 	snprintf(v->machine, sizeof v->machine, "%s", f->machine);
 	snprintf(v->boot, sizeof v->boot, "%s", f->boot);
-	if (strcmp(f->arch, v->system->arch) != 0)
-		return fm_fail(FM_ERR_ARCH,
-		        "the inventory says arch = %s, the host runs %s programs", v->system->arch,
-		        f->arch);
-	if (f->missing_count > 0)
-		return fm_fail(FM_ERR_MISSING,
-		        "the host lacks %s; deploy/setup-host.sh installs it", f->missing[0]);
-	return FM_OK;
+	return fm_facts_fit(f, v->system->arch);
 }
 
 static void visit(void *arg, int wake)

@@ -37,6 +37,10 @@ void fm_host_run(void *host, int wake);
 /* Facts against inventory, plan and the other hosts of this run. */
 FM_CHECK int fm_host_identity(struct fm_host *h);
 
+/* The host can be measured as what the inventory calls it: same architecture (FM_ERR_ARCH), every tool there (FM_ERR_MISSING,
+ * with the command that installs it). */
+FM_CHECK int fm_facts_fit(const struct fm_facts *f, const char *arch);
+
 /* Missing source trees of the open jobs, one tar stream. */
 FM_CHECK int fm_stage_push(struct fm_host *h);
 

@@ -35,22 +35,23 @@ static int check_enrolled(struct fm_host *h, const struct fm_facts *f)
 	return FM_OK;
 }
 
-static int check_fit(const struct fm_host *h, const struct fm_facts *f)
+int fm_facts_fit(const struct fm_facts *f, const char *arch)
 {
-	char names[520] = "";
+	char names[520] = "", hint[400];
 	size_t used = 0;
 
-	if (strcmp(f->arch, h->system->arch) != 0)
+	if (strcmp(f->arch, arch) != 0)
 		return fm_fail(FM_ERR_ARCH,
 		        "the inventory says arch = %s, the host runs %s programs; correct the "
 		        "inventory",
-		        h->system->arch, f->arch);
+		        arch, f->arch);
 	for (size_t i = 0; i < f->missing_count && used < sizeof names - 70; i++)
 		used += (size_t)snprintf(
 		        names + used, sizeof names - used, "%s%s", i > 0 ? " " : "", f->missing[i]);
 	if (used > 0)
 		return fm_fail(FM_ERR_MISSING,
-		        "the host lacks %s; deploy/setup-host.sh installs it", names);
+		        "the host lacks %s; install there: %s", names,
+		        fm_install_hint(f->os, names, hint, sizeof hint));
 	return FM_OK;
 }
 
@@ -102,7 +103,7 @@ static int check_machine(struct fm_host *h, const struct fm_facts *f)
 int fm_host_identity(struct fm_host *h)
 {
 	const struct fm_facts *f = fm_session_facts(h->session);
-	int rc = check_fit(h, f);
+	int rc = fm_facts_fit(f, h->system->arch);
 
 	if (rc == FM_OK)
 		rc = check_machine(h, f);

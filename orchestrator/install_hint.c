@@ -1,5 +1,6 @@
 /* install_hint.c: names of packages per distribution. */
 #include "orchestrator/install_hint.h"
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +11,9 @@ static const struct manager {
 } managers[] = {
         {" debian ubuntu raspbian linuxmint kylin deepin ", "apt-get install", "gcc libc6-dev",
                 "libsodium-dev"},
-        {" fedora rhel centos rocky almalinux ol openeuler anolis amzn ", "dnf install",
+        {" fedora red rhel centos rocky almalinux ol openeuler anolis amzn ", "dnf install",
                 "gcc glibc-devel", "libsodium-devel"},
-        {" opensuse-leap opensuse-tumbleweed sles ", "zypper install", "gcc glibc-devel",
+        {" opensuse opensuse-leap opensuse-tumbleweed sles ", "zypper install", "gcc glibc-devel",
                 "libsodium-devel"},
         {" alpine ", "apk add", "gcc musl-dev", "libsodium-dev"},
         {" arch manjaro ", "pacman -S", "gcc", "libsodium"},
@@ -34,8 +35,12 @@ static const struct tool {
 static const struct manager *manager_of(const char *os)
 {
 	char word[80];
+	size_t len = strcspn(os, " /");
 
-	snprintf(word, sizeof word, " %.60s ", os);
+	/* "Debian GNU/Linux 12 (bookworm)" as well as "debian" */
+	snprintf(word, sizeof word, " %.*s ", (int)(len < 60 ? len : 60), os);
+	for (char *p = word; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
 	for (size_t i = 0; i < sizeof managers / sizeof *managers; i++) {
 		if (strstr(managers[i].ids, word) != NULL)
 			return &managers[i];

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* os: the ID of /etc/os-release ("" unknown); missing: names separated by spaces (gcc, libsodium,
+/* os: ID or PRETTY_NAME of /etc/os-release ("" unknown); missing: names separated by spaces (gcc, libsodium,
  * tar, sha256sum ...). out gets "apt-get install gcc libsodium-dev" or the like; returns out. */
 char *fm_install_hint(const char *os, const char *missing, char *out, size_t size);
 
