@@ -6,8 +6,9 @@
 int fm_sandbox_abi(void);
 
 /* For the child between fork and exec (system calls only): from here on only the system's folders
- * and `readable` can be read, only `writable` and /dev/null written; each may be NULL. Where the
- * kernel has no Landlock nothing happens. */
+ * and `readable` can be read, only `writable` and /dev/null written, no socket
+ * opened and no other process touched; each may be NULL. Where the kernel has no Landlock or no
+ * filters that part does not happen. */
 void fm_sandbox_enter(const char *readable, const char *writable);
 
 #endif

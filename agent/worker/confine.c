@@ -1,14 +1,11 @@
 /* confine.c: closes what measured code has no business with, as far as this kernel can. */
 #include "agent/worker/confine.h"
 
+#include "agent/worker/calls.h"
 #include "agent/worker/result.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -28,91 +25,16 @@
 #define LANDLOCK_FS_1 \
 	0x1fffu /* all file system rights of ABI 1; 2 adds REFER, 3 TRUNCATE, 5 IOCTL_DEV */
 
+/* The longest form of the ruleset; an older kernel takes it as long as what it does not know is 0.
+ */
+struct landlock_ruleset {
+	uint64_t files, net, scoped;
+};
+
 struct landlock_rule {
 	uint64_t rights;
 	int32_t fd;
 } __attribute__((packed));
-
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#else
-#error "fleetmark measures on x86-64 and aarch64"
-#endif
-
-#ifndef SECCOMP_RET_KILL_PROCESS
-#define SECCOMP_RET_KILL_PROCESS 0x80000000u
-#endif
-
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define REFUSE(nr, error)                                \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), \
-	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
-
-/* Numbers that are the same on both architectures and newer than the oldest headers. */
-#define NR_PIDFD_SEND_SIGNAL 424
-#define NR_IO_URING_SETUP    425
-#define NR_PIDFD_OPEN        434
-#define NR_CLONE3            435
-#define NR_PIDFD_GETFD       438
-
-static int enter_seccomp(bool *in_force)
-{
-	const uint32_t self = (uint32_t)getpid();
-	struct sock_filter filter[] = {
-	        LOAD(arch),
-	        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
-	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	        LOAD(nr),
-#ifdef __x86_64__
-	        /* x32 calls carry this bit */
-	        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000u, 0, 1),
-	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	        REFUSE(SYS_fork, EAGAIN),
-	        REFUSE(SYS_vfork, EAGAIN),
-#endif
-	        REFUSE(SYS_clone, EAGAIN),
-	        REFUSE(NR_CLONE3, EAGAIN),
-	        REFUSE(SYS_execve, EPERM),
-	        REFUSE(SYS_execveat, EPERM),
-	        REFUSE(SYS_socket, EPERM),
-	        REFUSE(SYS_socketpair, EPERM),
-	        REFUSE(SYS_ptrace, EPERM),
-	        REFUSE(SYS_process_vm_readv, EPERM),
-	        REFUSE(SYS_process_vm_writev, EPERM),
-	        REFUSE(SYS_perf_event_open, EPERM),
-	        REFUSE(SYS_bpf, EPERM),
-	        REFUSE(SYS_keyctl, EPERM),
-	        REFUSE(SYS_add_key, EPERM),
-	        REFUSE(SYS_unshare, EPERM),
-	        REFUSE(SYS_setns, EPERM),
-	        REFUSE(SYS_mount, EPERM),
-	        REFUSE(SYS_setsid, EPERM),
-	        REFUSE(SYS_setpgid, EPERM),
-	        REFUSE(SYS_sched_setaffinity, EPERM),
-	        REFUSE(SYS_userfaultfd, EPERM),
-	        REFUSE(NR_IO_URING_SETUP, ENOSYS),
-	        REFUSE(NR_PIDFD_OPEN, EPERM),
-	        REFUSE(NR_PIDFD_SEND_SIGNAL, EPERM),
-	        REFUSE(NR_PIDFD_GETFD, EPERM),
-	        REFUSE(SYS_tkill, EPERM),
-	        REFUSE(SYS_rt_sigqueueinfo, EPERM),
-	        /* kill and tgkill only to this process: abort() needs that */
-	        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kill, 1, 0),
-	        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 3),
-	        LOAD(args[0]),
-	        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, self, 1, 0),
-	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-	        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
-
-	*in_force = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
-	if (!*in_force && errno != ENOSYS && errno != EINVAL && errno != EPERM && errno != EACCES)
-		return fm_fail_errno("seccomp filter");
-	return FM_OK;
-}
 
 static uint64_t landlock_rights(int abi)
 {
@@ -151,7 +73,9 @@ static int enter_landlock(int abi, int library_fd)
 {
 	static const char *const folders[] = {
 	        "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"};
-	const uint64_t rights = landlock_rights(abi);
+	const struct landlock_ruleset rights = {.files = landlock_rights(abi),
+	        .net = abi >= 4 ? 3u : 0,     /* bind, connect */
+	        .scoped = abi >= 6 ? 3u : 0}; /* abstract sockets, signals to processes outside */
 	int ruleset = (int)syscall(NR_LANDLOCK_CREATE, &rights, sizeof rights, 0);
 	int rc = FM_ERR_INTERNAL;
 
@@ -204,6 +128,20 @@ int fm_confine_memory(uint64_t bytes)
 #endif
 }
 
+/* A host may be root's: what root can do beyond reading its own files goes, too. */
+static void drop_capabilities(void)
+{
+	struct {
+		uint32_t version;
+		int32_t pid;
+	} head = {0x20080522u /* version 3 */, 0};
+	const struct {
+		uint32_t effective, permitted, inheritable;
+	} none[2] = {{0, 0, 0}, {0, 0, 0}};
+
+	(void)syscall(SYS_capset, &head, none);
+}
+
 int fm_confine_enter(struct fm_confine *s, int library_fd)
 {
 	const struct rlimit none = {0, 0};
@@ -215,6 +153,7 @@ int fm_confine_enter(struct fm_confine *s, int library_fd)
 		return fm_fail_errno("setrlimit core");
 	(void)setrlimit(RLIMIT_NPROC, &none); /* where there is no seccomp; root is exempt */
 	s->no_new_privs = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+	drop_capabilities();
 	if (!s->no_new_privs)
 		return FM_OK;
 	abi = syscall(NR_LANDLOCK_CREATE, NULL, 0, LANDLOCK_VERSION);
@@ -223,12 +162,14 @@ int fm_confine_enter(struct fm_confine *s, int library_fd)
 			return rc;
 		s->landlock = (int)abi;
 	}
-	return enter_seccomp(&s->seccomp);
+	return fm_calls_enter(&s->seccomp);
 }
 
 int fm_confine_close_files(const struct fm_confine *s)
 {
-	return s->landlock > 0 ? enter_landlock(s->landlock, -1) : FM_OK;
+	if (s->landlock > 0)
+		return enter_landlock(s->landlock, -1);
+	return s->seccomp ? fm_calls_close_files() : FM_OK;
 }
 
 void fm_confine_tell(const struct fm_confine *s)

@@ -71,6 +71,41 @@ static void a_job_goes_its_way(void **state)
 	}
 }
 
+/* What was accepted stays so, unless its key is revoked; then another dispatch may follow. */
+static void a_key_is_revoked_later(void **state)
+{
+	struct fm_job job, seen, *jobs;
+	char tree[65];
+	size_t count;
+	bool found, again;
+
+	(void)state;
+	assert_ok(fm_journal_issue(j, "x86_1", "iccs", &job));
+	assert_fails(FM_ERR_REPLAY, "is not accepted", fm_journal_revoke(j, job.nonce, "x"));
+	assert_ok(fm_journal_received(j, job.nonce, "local", m1));
+	assert_ok(fm_journal_accept(j, job.nonce, m1, &again));
+	assert_ok(fm_journal_sealed(j, m2, 1));
+	assert_true(fm_journal_is_sealed(j, tree));
+	assert_ok(fm_journal_revoke(j, job.nonce, "its key was revoked"));
+	for (int round = 0; round < 2; round++) {
+		assert_false(fm_journal_is_sealed(j, tree));
+		assert_ok(fm_journal_accepted_job(j, "x86_1", "iccs", &seen, &found));
+		assert_false(found);
+		assert_ok(fm_journal_jobs(j, &jobs, &count));
+		assert_int_equal(count, 1);
+		assert_int_equal(jobs[0].state, FM_JOB_REJECTED);
+		assert_string_equal(jobs[0].klass, "verify");
+		assert_string_equal(jobs[0].reason, "revoked");
+		assert_string_equal(jobs[0].manifest_sha256, m1);
+		free(jobs);
+		reopen();
+	}
+	assert_fails(FM_ERR_REPLAY, "is not accepted", fm_journal_revoke(j, job.nonce, "x"));
+	assert_fails(FM_ERR_REPLAY, "not open", fm_journal_accept(j, job.nonce, m1, &again));
+	assert_ok(fm_journal_issue(j, "x86_1", "iccs", &job));
+	assert_int_equal(job.attempt, 2);
+}
+
 /* The comparison of nonces, by itself. */
 static void nonces_count_once(void **state)
 {
@@ -319,6 +354,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(a_job_goes_its_way, set_up, tear_down),
+	        cmocka_unit_test_setup_teardown(a_key_is_revoked_later, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(nonces_count_once, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(failures_and_hosts, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(redo_and_seal, set_up, tear_down),

@@ -191,6 +191,118 @@ static void a_new_key_ends_the_old_one(void **state)
 	assert_fails(FM_ERR_IDENTITY, "was retired", add("x86_1", 1));
 }
 
+/* A statement of next that names old, signed by both (prev), for x86_1. */
+static int follow(unsigned char old_seed, unsigned char next_seed, unsigned char signer_seed)
+{
+	struct fm_identity *old = identity(old_seed), *next = identity(next_seed),
+	                   *signer = identity(signer_seed);
+	struct fm_buf text, sig, prev = FM_BUF_INIT(FM_SSHSIG_MAX);
+	char line[FM_PUBLIC_LINE + 1], *at;
+	int rc;
+
+	statement(next, "x86_1", fm_identity_public(home.id), &text, &sig);
+	at = strstr(text.data, "previous none");
+	assert_non_null(at);
+	text.len = (size_t)(at - text.data);
+	fm_public_line(fm_identity_public(old), line);
+	assert_ok(fm_text_put(&text, "previous", "%s", line));
+	assert_ok(fm_text_end(&text));
+	sig.len = 0;
+	assert_ok(fm_sshsig_sign(next, "enrol.v1@fleetmark", text.data, text.len, &sig));
+	assert_ok(fm_sshsig_sign(signer, "enrol.v1@fleetmark", text.data, text.len, &prev));
+	rc = fm_trust_follow(&home,
+	        &(struct fm_trust_statement){.system = "x86_1",
+	                .text = text.data,
+	                .text_len = text.len,
+	                .sig = sig.data,
+	                .sig_len = sig.len,
+	                .prev = prev.data,
+	                .prev_len = signer_seed == 99 ? 0 : prev.len},
+	        fm_identity_public(next));
+	fm_buf_free(&text);
+	fm_buf_free(&sig);
+	fm_buf_free(&prev);
+	fm_identity_free(old);
+	fm_identity_free(next);
+	fm_identity_free(signer);
+	return rc;
+}
+
+static void a_key_follows_only_with_the_word_of_the_one_before(void **state)
+{
+	struct fm_trust t;
+
+	(void)state;
+	assert_fails(FM_ERR_IDENTITY, "not the last one of x86_1", follow(1, 2, 1));
+	assert_ok(add("x86_1", 1));
+	assert_fails(FM_ERR_SIGNATURE, "previous key of x86_1", follow(1, 2, 3));
+	assert_int_not_equal(follow(1, 2, 99), FM_OK); /* no second signature */
+	assert_fails(FM_ERR_IDENTITY, "not the last one", follow(4, 2, 4));
+	assert_ok(follow(1, 2, 1));
+	assert_ok(read_trust(&t));
+	assert_int_equal(t.count, 2);
+	fm_trust_free(&t);
+	assert_int_equal(faccessat(home.dirfd, "trust/enrol/x86_1.txt.prev.sig", F_OK, 0), 0);
+	assert_fails(FM_ERR_IDENTITY, "not the last one", follow(1, 3, 1));
+	assert_ok(follow(2, 3, 2));
+	assert_ok(add("x86_1", 4)); /* a key that follows nobody: the old signature goes */
+	assert_int_not_equal(faccessat(home.dirfd, "trust/enrol/x86_1.txt.prev.sig", F_OK, 0), 0);
+}
+
+static int end_key(const char *print, enum fm_revocation kind, const char *since, bool *changed)
+{
+	struct fm_trust_key which;
+
+	return fm_trust_revoke(&home, "x86_1", print, kind, since, &which, changed);
+}
+
+static void keys_end_in_three_ways(void **state)
+{
+	struct fm_identity *one = identity(1);
+	char now[21], print[FM_FINGERPRINT];
+	struct fm_trust t;
+	bool changed;
+
+	(void)state;
+	assert_fails(FM_ERR_USAGE, "x86_1 has no key", end_key(NULL, FM_RETIRED, NULL, &changed));
+	assert_ok(add("x86_1", 1));
+	assert_ok(add("arm_1", 7));
+	assert_fails(FM_ERR_USAGE, "lies in the future",
+	        end_key(NULL, FM_STOLEN_SINCE, "2999-01-01T00:00:00Z", &changed));
+	assert_fails(FM_ERR_USAGE, "before the key counted",
+	        end_key(NULL, FM_STOLEN_SINCE, "2001-01-01T00:00:00Z", &changed));
+	assert_ok(end_key(NULL, FM_RETIRED, NULL, &changed));
+	assert_true(changed);
+	assert_ok(read_trust(&t));
+	assert_int_equal(t.version, 4);
+	assert_int_equal(t.revoked_count, 0);
+	assert_string_not_equal(fm_trust_last(&t, "x86_1")->before, "");
+	assert_string_equal(fm_trust_last(&t, "arm_1")->before, "");
+	assert_null(fm_trust_find(&t, "x86_1", "2999-01-01T00:00:00Z"));
+	fm_stamp_now(now);
+	assert_true(fm_trust_covers(
+	        &t, "arm_1", &fm_trust_last(&t, "arm_1")->key, now, "2999-01-01T00:00:00Z"));
+	assert_false(
+	        fm_trust_covers(&t, "x86_1", fm_identity_public(one), now, "2999-01-01T00:00:00Z"));
+	assert_false(fm_trust_covers(&t, "arm_1", fm_identity_public(one), now, now));
+	assert_false(fm_trust_covers(&t, "x86_1", fm_identity_public(one), now, "tomorrow"));
+	fm_trust_free(&t);
+	assert_ok(add("x86_1", 2));
+	fm_public_fingerprint(fm_identity_public(one), print);
+	assert_ok(end_key(print, FM_STOLEN, NULL, &changed));
+	assert_true(changed);
+	assert_ok(end_key(print, FM_STOLEN, NULL, &changed));
+	assert_false(changed);
+	assert_fails(FM_ERR_USAGE,
+	        "x86_1 has no SHA256:", end_key("SHA256:none", FM_STOLEN, NULL, &changed));
+	assert_ok(read_trust(&t));
+	assert_int_equal(t.revoked_count, 1);
+	assert_true(fm_trust_revoked(&t, fm_identity_public(one)));
+	assert_string_equal(fm_trust_last(&t, "x86_1")->before, "");
+	fm_trust_free(&t);
+	fm_identity_free(one);
+}
+
 static void false_statements_are_refused(void **state)
 {
 	struct fm_identity *id = identity(1), *other = identity(2);
@@ -431,6 +543,9 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(the_last_tree_is_a_chain, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(keys_are_added_and_found, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(a_new_key_ends_the_old_one, set_up, tear_down),
+	        cmocka_unit_test_setup_teardown(
+	                a_key_follows_only_with_the_word_of_the_one_before, set_up, tear_down),
+	        cmocka_unit_test_setup_teardown(keys_end_in_three_ways, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(false_statements_are_refused, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(spoiled_folders_are_refused, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(other_seals_are_refused, set_up, tear_down),
