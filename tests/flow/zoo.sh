@@ -56,7 +56,7 @@ fastest() {   # CAMPAIGN CANDIDATE
 # ---- before, the zoo, after -----------------------------------------------------------------------------------------------
 if ! grep -q '^transport = local' "$ZOO_INVENTORY"; then
 	# shellcheck disable=SC2086
-	${ZOO_CTL-} "$F" enrol --yes -i "$ZOO_INVENTORY" --root "$R" > "$T/out" 2> "$T/err" || { tail -n 20 "$T/err"; exit 1; }
+	${ZOO_CTL-} "$F" enrol "$SYSTEM" --yes -i "$ZOO_INVENTORY" --root "$R" > "$T/out" 2> "$T/err" || { tail -n 20 "$T/err"; exit 1; }
 fi
 fleet before a-good
 [ $RC = 0 ] || { bad "the good candidate alone ended with $RC"; tail -n 20 "$T/err"; exit 1; }
