@@ -120,6 +120,7 @@ static int put_settings(struct fm_report *r)
 
 	fm_jsonp_start(&w, &out);
 	fm_jsonp_int(&w, "form", 1);
+	fm_jsonp_str(&w, "program", "fleetmark " FM_VERSION);
 	fm_jsonp_str(&w, "base", r->system_count > 0 ? r->systems[0].plan->name : NULL);
 	if ((rc = fm_jsonp_end(&w)) == FM_OK)
 		rc = fm_sink_put(&r->sink, SETTINGS, out.data, out.len);
@@ -282,6 +283,8 @@ int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool p
 		rc = fm_sink_extra(&r.sink, "data");
 	for (size_t i = 0; i < r.plan.candidates.count && rc == FM_OK; i++)
 		rc = fm_sink_extra(&r.sink, r.plan.candidates.list[i].id);
+	if (rc == FM_OK)
+		rc = fm_sink_extra_pages(&r.sink);
 	if (rc == FM_OK && (rc = fm_sink_sync(&r.sink)) == FM_OK)
 		rc = fm_sink_verdict(&r.sink);
 out:

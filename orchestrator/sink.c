@@ -167,6 +167,29 @@ int fm_sink_extra(struct fm_sink *s, const char *folder)
 	return rc;
 }
 
+static int one_page(void *arg, const char *path, const struct stat *st)
+{
+	struct fm_sink *s = arg;
+	size_t n = strlen(path);
+
+	if (S_ISDIR(st->st_mode))
+		return FM_FS_SKIP;
+	if ((n > 3 && strcmp(path + n - 3, ".md") == 0) ||
+	        (n > 5 && strcmp(path + n - 5, ".html") == 0))
+		if (bsearch(&path, s->paths, s->path_count, sizeof path, by_bytes) == NULL)
+			differs(s, path);
+	return FM_OK;
+}
+
+int fm_sink_extra_pages(struct fm_sink *s)
+{
+	if (!s->check)
+		return FM_OK;
+	if (s->path_count > 1)
+		qsort(s->paths, s->path_count, sizeof *s->paths, by_bytes);
+	return fm_fs_walk(s->dirfd, 100000, one_page, s);
+}
+
 int fm_sink_verdict(const struct fm_sink *s)
 {
 	if (s->differing == 0)

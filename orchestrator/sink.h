@@ -28,6 +28,9 @@ FM_CHECK int fm_sink_sync(struct fm_sink *s);
  * are removed: the folder holds nothing but derived files. */
 FM_CHECK int fm_sink_extra(struct fm_sink *s, const char *folder);
 
+/* In check mode: counts as differing every .md and .html at the top that was not given. */
+FM_CHECK int fm_sink_extra_pages(struct fm_sink *s);
+
 /* FM_OK, or FM_ERR_DIGEST naming the first differing file. */
 FM_CHECK int fm_sink_verdict(const struct fm_sink *s);
 

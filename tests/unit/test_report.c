@@ -59,7 +59,46 @@ static void same_bytes_again(void **state)
 	assert_int_equal(fm_report_tree(fake.dirfd, NULL, true), FM_ERR_DIGEST);
 	assert_non_null(strstr(fm_error_text(), "planted.json"));
 	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	MUST(fm_fs_write(fake.dirfd, "planted.html", "x", 1, 0644));
+	assert_int_equal(fm_report_tree(fake.dirfd, NULL, true), FM_ERR_DIGEST);
+	assert_non_null(strstr(fm_error_text(), "planted.html"));
+	MUST(fm_fs_remove(fake.dirfd, "planted.html"));
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
 	MUST(fm_report_tree(fake.dirfd, NULL, true));
+}
+
+/* data/ is a data set in the published form: read strictly, every statistic recomputed, pages made
+ * from it. */
+static void data_stands_alone(void **state)
+{
+	char data[64], out[64], other[128];
+
+	(void)state;
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	snprintf(data, sizeof data, "%s/data", folder);
+	snprintf(out, sizeof out, "%s.out", folder);
+	MUST(fm_report_data(data, FM_TEST_ROOT, "published", out, false));
+	MUST(fm_report_data(data, FM_TEST_ROOT, "published", out, true));
+	snprintf(other, sizeof other, "%s/hash-99/perf_x86_1.md", out);
+	struct fm_buf b;
+	MUST(fm_fs_read(AT_FDCWD, other, 1u << 20, &b));
+	assert_non_null(strstr(b.data,
+	        "| `Toy-512` | 32 B | 1163 | 36.3 | 581 ns | 55.0 | 2030 (5 \xc3\x97 406) |"));
+	assert_null(strstr(b.data, "ngcc-harness"));
+	fm_buf_free(&b);
+	MUST(fm_fs_remove(AT_FDCWD, out));
+}
+
+/* The base of the comparison is kept, and can be another system. */
+static void another_base(void **state)
+{
+	(void)state;
+	MUST(fm_report_tree(fake.dirfd, "arm_1", false));
+	MUST(fm_report_tree(fake.dirfd, NULL, true));
+	has("hash-99/compare.md", "Base of the ratios: arm_1", true);
+	assert_int_equal(fm_report_tree(fake.dirfd, "mips_1", false), FM_ERR_USAGE);
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	has("hash-99/compare.md", "Base of the ratios: x86_1", true);
 }
 
 static void labels_stay_apart(void **state)
@@ -112,6 +151,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(same_bytes_again),
+	        cmocka_unit_test(data_stands_alone),
+	        cmocka_unit_test(another_base),
 	        cmocka_unit_test(labels_stay_apart),
 	        cmocka_unit_test(failures_are_said),
 	        cmocka_unit_test(foreign_text_stays_text),
