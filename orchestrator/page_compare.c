@@ -195,13 +195,15 @@ static int write_label(struct fm_page *p, const struct fm_report *r, const struc
 
 static void write_reasons(struct fm_page *p, const struct fm_report *r)
 {
-	const struct fm_report_system *without = NULL;
+	const struct fm_report_system *without = NULL, *with = NULL;
 
 	for (size_t i = 0; i < r->system_count; i++) {
 		const struct fm_report_system *s = &r->systems[i];
 		if (s->any &&
 		        (strcmp(s->label, "core_cycles") != 0 || strcmp(s->scope, "user") != 0))
 			without = without == NULL ? s : without;
+		else if (s->any)
+			with = with == NULL ? s : with;
 		if (s->any && s->emulated)
 			fm_page(p,
 			        "> EMULATED: times not comparable. %s is emulated: its figures are "
@@ -209,14 +211,17 @@ static void write_reasons(struct fm_page *p, const struct fm_report *r)
 			        "another system's and never ranked.\n\n",
 			        s->plan->name);
 	}
-	if (without != NULL)
+	if (without != NULL && with != NULL)
 		fm_page(p,
-		        "Cycles per byte are compared only where every system counts core cycles; "
-		        "%s has %s, so the tables have "
-		        "time per byte alone.\n\n",
+		        "Cycles per byte are not comparable: core_cycles (%s) / %s (%s); the "
+		        "tables compare time per byte alone.\n\n",
+		        with->plan->name, without->label, without->plan->name);
+	else if (without != NULL)
+		fm_page(p,
+		        "No core cycles here: %s has %s. The tables have time per byte alone.\n\n",
 		        without->plan->name,
 		        strcmp(without->label, "ref_ticks") == 0 ? "ticks of a constant clock"
-		                                                 : "no such count");
+		                                                 : "no count but the time");
 }
 
 /* Labels of all systems in natural order. */
