@@ -10,6 +10,7 @@
 own_network() {
 	[ "$(id -u)" = 0 ] && [ -z "${FLOW_NETWORK-}" ] && command -v unshare >/dev/null && command -v ip >/dev/null || return 0
 	unshare -n true 2>/dev/null || return 0
+	# shellcheck disable=SC2016   # $0 is that of the inner shell
 	FLOW_NETWORK=own exec unshare -n bash -c 'ip link set lo up; exec bash "$0"' "$0"
 }
 

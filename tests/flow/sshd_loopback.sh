@@ -104,6 +104,9 @@ config 'HostKeyAlias box'; PATH=$T/bin:$PATH refused hostkey/unknown
 echo "box $key" >> "$store"; PATH=$T/bin:$PATH good
 config 'ProxyJump gate'; PATH=$T/bin:$PATH good; says "through gate"
 config "ProxyCommand ssh -o UserKnownHostsFile=$store -W %h:%p gate"; PATH=$T/bin:$PATH good
+rm "$store"; config "UserKnownHostsFile $T/ssh/known_hosts"   # what the user trusts already, enrol takes over
+PATH=$T/bin:$PATH refused hostkey/unknown
+PATH=$T/bin:$PATH gives 0 fm enrol --yes host_1; says "is now in"; PATH=$T/bin:$PATH good
 config 'ProxyCommand exit 1'; PATH=$T/bin:$PATH refused transport/dropped
 config 'NoSuchKeyword yes'; PATH=$T/bin:$PATH gives 3 fm check; says "nosuchkeyword"
 for p in $(pgrep -f "W 127.0.0.1:$PORT"); do fail "a proxy is left: $p"; done
