@@ -44,6 +44,10 @@ FM_CHECK int fm_manifest_parse(
  * folders are hashed on one thread per processor. */
 FM_CHECK int fm_manifest_make(int dirfd, enum fm_seal_kind kind, struct fm_buf *out);
 
+/* The same for a folder that is about to be sealed, which only we write to: files ".NAME.new" that a
+ * killed fm_fs_write left are removed first. */
+FM_CHECK int fm_manifest_make_own(int dirfd, enum fm_seal_kind kind, struct fm_buf *out);
+
 /* Every listed file is there with its digest and within the limits, and nothing else is there. All
  * findings of kind missing/digest/extra are given to report (may be NULL), the first one decides
  * the code. */

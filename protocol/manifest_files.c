@@ -23,6 +23,7 @@ struct files {
 	uint64_t bytes;
 	enum fm_seal_kind kind;
 	int dirfd;
+	bool sealing;       /* the folder is ours: what a crash left of fm_fs_write goes */
 	atomic_size_t next; /* first one that no thread has taken */
 };
 
@@ -31,6 +32,15 @@ static void files_free(struct files *f)
 	for (size_t i = 0; i < f->count; i++)
 		free(f->list[i].path);
 	free(f->list);
+}
+
+/* ".NAME.new": a file that fm_fs_write did not come to rename. */
+static bool is_leftover(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+	size_t len = strlen(name);
+
+	return len > 5 && name[0] == '.' && strcmp(name + len - 4, ".new") == 0;
 }
 
 /* Visitor: types, names and sizes, all before anything is opened. */
@@ -53,6 +63,8 @@ static int note_file(void *arg, const char *path, const struct stat *st)
 		return fm_fail(FM_ERR_FORM, "%s: is neither a plain file nor a folder", shown);
 	if (fm_manifest_outside(f->kind, path))
 		return FM_OK;
+	if (f->sealing && is_leftover(path))
+		return unlinkat(f->dirfd, path, 0) == 0 ? FM_OK : fm_fail_errno("%s", shown);
 	if (!fm_path_ok(path))
 		return fm_fail(FM_ERR_FORM, "%s: is a name that no manifest may have", shown);
 	if (f->count >= limits->files)
@@ -125,18 +137,18 @@ static int repeat_failure(const struct files *f, struct file *file)
 	return fm_fail(file->rc, "%s: could not be read the first time", file->path);
 }
 
-static int list_files(int dirfd, enum fm_seal_kind kind, struct files *f)
+static int list_files(int dirfd, enum fm_seal_kind kind, bool sealing, struct files *f)
 {
-	*f = (struct files){.kind = kind, .dirfd = dirfd};
+	*f = (struct files){.kind = kind, .dirfd = dirfd, .sealing = sealing};
 	return fm_fs_walk(dirfd, fm_seal_limits(kind)->files * 2 + 64, note_file, f);
 }
 
-int fm_manifest_make(int dirfd, enum fm_seal_kind kind, struct fm_buf *out)
+static int make(int dirfd, enum fm_seal_kind kind, bool sealing, struct fm_buf *out)
 {
 	struct files f;
 	int rc;
 
-	if ((rc = list_files(dirfd, kind, &f)) != FM_OK)
+	if ((rc = list_files(dirfd, kind, sealing, &f)) != FM_OK)
 		goto out;
 	if (f.count == 0) {
 		rc = fm_fail(
@@ -151,6 +163,16 @@ int fm_manifest_make(int dirfd, enum fm_seal_kind kind, struct fm_buf *out)
 out:
 	files_free(&f);
 	return rc;
+}
+
+int fm_manifest_make(int dirfd, enum fm_seal_kind kind, struct fm_buf *out)
+{
+	return make(dirfd, kind, false, out);
+}
+
+int fm_manifest_make_own(int dirfd, enum fm_seal_kind kind, struct fm_buf *out)
+{
+	return make(dirfd, kind, true, out);
 }
 
 /* What all findings of a check go through. */
@@ -204,7 +226,7 @@ int fm_manifest_check(int dirfd, enum fm_seal_kind kind, const struct fm_manifes
 	struct files f;
 	int rc;
 
-	if ((rc = list_files(dirfd, kind, &f)) != FM_OK)
+	if ((rc = list_files(dirfd, kind, false, &f)) != FM_OK)
 		goto out;
 	hash_all(&f);
 	if ((rc = compare(&f, m, &found)) == FM_OK && found.rc != FM_OK)

@@ -18,7 +18,7 @@ int fm_seal(int dirfd, enum fm_seal_kind kind, const struct fm_identity *id, cha
 	/* An old signature must not stand beside a new manifest. */
 	if ((rc = fm_fs_remove(dirfd, FM_TSR_NAME)) != FM_OK ||
 	        (rc = fm_fs_remove(dirfd, FM_SIG_NAME)) != FM_OK ||
-	        (rc = fm_manifest_make(dirfd, kind, &manifest)) != FM_OK)
+	        (rc = fm_manifest_make_own(dirfd, kind, &manifest)) != FM_OK)
 		goto out;
 	if (syncfs(dirfd) != 0) {
 		rc = fm_fail_errno("sync of the files to seal");

@@ -40,6 +40,15 @@ static void sealed_and_checked(void **state)
 	assert_ok(fm_seal(s.fd, FM_SEAL_BUNDLE, id, seen));
 	assert_string_equal(seen, want);
 	scratch_missing(&s, FM_TSR_NAME);
+	/* What a killed writer left goes; checking never removes anything. */
+	scratch_put(&s, "." FM_SIG_NAME ".new", "half");
+	scratch_put(&s, "kat/.a.log.new", "half");
+	assert_fails(FM_ERR_FORM, ".new",
+	        fm_seal_check(s.fd, FM_SEAL_BUNDLE, fm_identity_public(id), NULL, NULL));
+	assert_ok(fm_seal(s.fd, FM_SEAL_BUNDLE, id, seen));
+	assert_string_equal(seen, want);
+	scratch_missing(&s, "." FM_SIG_NAME ".new");
+	scratch_missing(&s, "kat/.a.log.new");
 	/* A time stamp is no file of the seal. */
 	scratch_put(&s, FM_TSR_NAME, "new");
 	assert_ok(fm_seal_check(s.fd, FM_SEAL_BUNDLE, fm_identity_public(id), NULL, NULL));
