@@ -5,7 +5,7 @@
 # With -icount one instruction is one cycle is one ns of the guest's clock: exact and repeatable, and never comparable with
 # a real machine.
 
-VM_MODULES="virtio virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci virtio_blk failover net_failover virtio_net
+VM_MODULES="virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci virtio_blk failover net_failover virtio_net
          virtio-rng overlay sch_netem"
 
 vm_deps() { pkg_install qemu-system-arm cpio e2fsprogs; }
