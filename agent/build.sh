@@ -61,29 +61,37 @@ else
 	exit 2
 fi
 
-flags="-O2 -g1 -std=c11 -Wall -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off -pthread -I.
+# -ffile-prefix-map: the same programs wherever the source was unpacked
+flags="-O2 -std=c11 -Wall -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off -pthread
 	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 ${CFLAGS-}"
 jobs=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
-# Compiles one file to $work/<path with _>.o; its messages go beside it
-compile() {
-	name=$(printf '%s' "$1" | tr '/' '_')
+# Compiles every jobs-th file of a folder, from the k-th on, in one run of the compiler: where the host is emulated, starting it
+# takes longer than most files do.
+compile() { # FOLDER K
+	mkdir -p "$work/$1" && cd "$work/$1" || exit 1
+	k=$2 n=0
+	for file in "$root/$1"/*.c; do
+		[ "$file" != "$root/agent/worker/frame_so.c" ] || continue
+		n=$((n + 1))
+		[ $((n % jobs)) -ne "$k" ] || set -- "$@" "$file"
+	done
+	shift 2
 	# shellcheck disable=SC2086   # flags are words
-	"$cc" $flags "-DFM_VERSION=\"$version\"" -c "$1" -o "$work/${name%.c}.o" >"$work/$name.err" 2>&1 || : >"$work/$name.failed"
+	[ $# -eq 0 ] || "$cc" $flags "-DFM_VERSION=\"$version\"" "-I$root" "-ffile-prefix-map=$root=." -c "$@" >"err.$k" 2>&1 || : >"failed.$k"
 }
 
-running=0
-for file in protocol/*.c agent/*.c agent/worker/*.c; do
-	[ "$file" != agent/worker/frame_so.c ] || continue
-	compile "$file" &
-	running=$((running + 1))
-	if [ "$running" -ge "$jobs" ]; then wait; running=0; fi
+k=0
+while [ $k -lt "$jobs" ]; do
+	(compile protocol "$k"; compile agent "$k"; compile agent/worker "$k") &
+	k=$((k + 1))
 done
 wait
-for failed in "$work"/*.failed; do
-	[ -e "$failed" ] || break
-	say "the compiler ($cc) refused $(basename "${failed%.failed}"):"
-	grep -m 5 -E 'error|fatal' "${failed%.failed}.err" >&2 || tail -n 5 "${failed%.failed}.err" >&2
+for failed in "$work"/protocol/failed.* "$work"/agent/failed.* "$work"/agent/worker/failed.*; do
+	[ -e "$failed" ] || continue
+	say "the compiler ($cc) refused:"
+	words=$(grep -m 5 -E 'error|fatal' "${failed%/*}/err.${failed##*.}" || tail -n 5 "${failed%/*}/err.${failed##*.}")
+	printf '%s\n' "$words" | sed "s|$root/||" >&2
 	exit 1
 done
 
@@ -97,12 +105,8 @@ link() {
 		exit 1
 	fi
 }
-link fleetmark-worker "$work"/agent_worker_*.o "$work"/protocol_*.o "$sodium" -ldl -lm -pthread
-set --
-for object in "$work"/agent_*.o; do
-	case $object in */agent_worker_*) ;; *) set -- "$@" "$object" ;; esac
-done
-link fleetmark-agent "$@" "$work"/protocol_*.o "$sodium" -ldl -lm -pthread
+link fleetmark-worker "$work"/agent/worker/*.o "$work"/protocol/*.o "$sodium" -ldl -lm -pthread
+link fleetmark-agent "$work"/agent/*.o "$work"/protocol/*.o "$sodium" -ldl -lm -pthread
 link fleetmark-frame.so -O2 -std=c11 -fPIC -shared agent/worker/frame_so.c
 
 for target in fleetmark-frame.so fleetmark-worker fleetmark-agent; do
