@@ -23,6 +23,7 @@ struct fm_host {
 	uint64_t offset;  /* of the remote progress file */
 	uint64_t history; /* lines before this offset were there when we came: not told again */
 	bool running;     /* a job of this campaign runs there as far as we know */
+	char told[96];    /* stage and candidate of the last line that people saw */
 	bool reached;     /* a session stood at least once in this run */
 	char end_state[16], end_class[24], end_reason[24],
 	        end_text[256]; /* of the last `end` line */

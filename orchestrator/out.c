@@ -170,25 +170,31 @@ char *fm_duration(uint64_t ns, char text[32])
 	return text;
 }
 
+/* "x86_1    measure   hash-31     0/96, 12 s left" */
 static void event_line(const struct fm_event *e)
 {
 	struct fm_buf b = FM_BUF_INIT(TEXT_MAX);
-	const char *part[] = {e->stage, e->candidate, e->cell, e->klass, e->reason, e->text};
+	bool stage = e->stage != NULL && strcmp(e->event, "stage") == 0;
+	/* where something went wrong is worth a word, where all is well it is not */
+	const char *at = stage || e->klass == NULL ? NULL : e->stage;
+	const char *part[] = {e->cell, at, e->klass, e->reason, e->text};
 	char left[32];
 
-	(void)!fm_buf_printf(&b, "%-8s %s", e->system == NULL ? "" : e->system,
-	        e->stage != NULL && strcmp(e->event, "stage") == 0 ? "" : e->event);
+	(void)!fm_buf_printf(&b, "%-8s %-9s %-9s", e->system == NULL ? "" : e->system,
+	        stage ? e->stage : e->event, e->candidate == NULL ? "" : e->candidate);
 	for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
 		if (part[i] != NULL && part[i][0] != '\0')
-			(void)!fm_buf_printf(
-			        &b, "%s%s", b.data[b.len - 1] == ' ' ? "" : "  ", part[i]);
+			(void)!fm_buf_printf(&b, " %s", part[i]);
 	if (e->total > 0)
-		(void)!fm_buf_printf(&b, "  %llu/%llu", (unsigned long long)e->done,
+		(void)!fm_buf_printf(&b, " %llu/%llu", (unsigned long long)e->done,
 		        (unsigned long long)e->total);
 	if (e->has_eta)
 		(void)!fm_buf_printf(&b, ", %s left", fm_duration(e->eta_s * 1000000000ULL, left));
-	if (b.data != NULL)
+	if (b.data != NULL) {
+		while (b.len > 0 && b.data[b.len - 1] == ' ')
+			b.data[--b.len] = '\0';
 		person_line("", b.data);
+	}
 	fm_buf_free(&b);
 }
 

@@ -198,13 +198,15 @@ static void tell_stage(struct fm_host *h, const struct fm_line *l)
 	        .total = fm_line_u64(l, "total", 0),
 	        .eta_s = fm_line_u64(l, "eta_s", UINT64_MAX),
 	        .quiet = true};
-	char what[200];
+	char what[200], now[sizeof h->told];
 
 	e.has_eta = e.eta_s != UINT64_MAX && e.eta_s > 0; /* 0: the host does not know yet */
 	if (!e.has_eta)
 		e.eta_s = 0;
-	/* A line of its own at the ends of a stage; what lies between shows in the live line. */
-	e.quiet = e.done != 0 && e.done != e.total;
+	/* A line of its own when a stage begins; how far it is shows in the live line. */
+	snprintf(now, sizeof now, "%.30s %.64s", e.stage, e.candidate);
+	e.quiet = strcmp(now, h->told) == 0;
+	memcpy(h->told, now, sizeof now);
 	fm_out_event(&e);
 	snprintf(what, sizeof what, "%s %s %s", h->system->name, e.stage, e.candidate);
 	fm_campaign_progress(h->campaign, 0, what);

@@ -71,7 +71,7 @@ static void people_get_escaped_lines(void **state)
 	assert_string_equal(out_text, "result 7\n");
 	assert_string_equal(err_text,
 	        "note \\x1b[31mred\\x1b[0m \\xe2\\x80\\xae backwards \\x9b m\n"
-	        "x86_1    measure  hash-31  line\\x0abreak \"quoted\"  24/48, 12 s left\n"
+	        "x86_1    measure   hash-31   line\\x0abreak \"quoted\" 24/48, 12 s left\n"
 	        "fleetmark: arm_1: connect: no answer after 20 s \\x1b]0;x\\x07\n"
 	        "  next: fleetmark check -l arm_1\n");
 }
