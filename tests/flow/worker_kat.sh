@@ -246,7 +246,8 @@ odd unused 'unused bits: the digest depends on them' '-DBEND=if (len % 8) digest
 odd remembers 'order: the digest depends on the calls before' '-DBEND=static unsigned long long last; if (len < last) digest[0] ^= 1; last = len;'
 odd by_process 'process: two processes give other digests' '-DBEND=digest[1] ^= getpid();'
 odd odd_digest 'digest: bytes beside the digest are written' '-DBEND=if ((unsigned long)digest & 1) digest[-1] = 0;'
-odd keeps 'heap: 1[0-9][0-9] bytes stay allocated' '-DBEND=*(volatile char *)malloc(100) = 1;'
+# a sanitizer has a heap of its own, which tells nothing
+grep -q __asan_init "$WORKER" || odd keeps 'heap: 1[0-9][0-9] bytes stay allocated' '-DBEND=*(volatile char *)malloc(100) = 1;'
 odd any_bits 'length: not refused (504 digest bits' '-DFIRST=if (bits != 512) return 0;'
 odd any_length 'length: memory outside the buffers is touched\|length: bytes beside the digest are written' '-DFIRST=if (bits != 512) { memset(digest, 0, 64); return 0; }'
 odd hangs 'order: did not end in time' '-DBEND=if (len == 65528) { alarm(0); for (volatile int i = 0; calls > 30; i++) ; }'
