@@ -73,8 +73,8 @@ jq -e '.host.emulator == ""' "$TREE/bundles/$SYSTEM/a-good/evidence.json" >/dev/
 printf '%-14s %-22s %-22s %8s %9s\n' candidate expected seen seconds deadline
 while read -r name status cells words; do
 	[ "${name:0:1}" != '#' ] || continue
-	# qemu-user sets no limit to memory: there the 10 GiB are had
-	[ -z "$emulated" ] || [ "$name" != hungry ] || { status=PASS cells=measured words=-; }
+	# qemu-user sets no limit to memory: there the 10 GiB are had, and touching them takes too long
+	[ -z "$emulated" ] || [ "$name" != hungry ] || { status=TIMEOUT words=-; }
 	bundle=$TREE/bundles/$SYSTEM/$name
 	if [ ! -s "$bundle/evidence.json" ]; then bad "$name: no bundle"; continue; fi
 	read -r seen seconds < <(jq -r '[(.kat[0].status // "-"), ((.kat[0].elapsed_ns // 0) / 1e9 * 10 | floor / 10)] | join(" ")' "$bundle/evidence.json")
