@@ -1,5 +1,5 @@
-/* home.c: the controller's own folder: opens it, makes its key once, remembers the last tree it
- * sealed. */
+/* home.c: the controller's own folder: opens it, makes its key once, remembers the last tree and
+ * the last trust folder it sealed. */
 #include "orchestrator/home.h"
 #include "orchestrator/out.h"
 #include "orchestrator/trust.h"
@@ -184,4 +184,40 @@ int fm_home_set_last_tree(const struct fm_home *h, int64_t sequence, const char 
 		rc = fm_lines_sync(lines);
 	closed = fm_lines_close(lines);
 	return rc == FM_OK ? closed : rc;
+}
+
+static int fold_trust(void *arg, const struct fm_line *line)
+{
+	int64_t *last = arg;
+	uint64_t version = fm_line_u64(line, "version", 0);
+
+	if (strcmp(line->kind, "trust") != 0 || version <= (uint64_t)*last || version > INT64_MAX)
+		return fm_fail(FM_ERR_FORM, "last_trust: line %llu does not rise",
+		        (unsigned long long)line->seq);
+	*last = (int64_t)version;
+	return FM_OK;
+}
+
+int fm_home_last_trust(const struct fm_home *h, int64_t *version)
+{
+	int rc;
+
+	*version = 0;
+	rc = fm_lines_read(h->dirfd, "last_trust", fold_trust, version);
+	return rc == FM_OK ? rc : fm_wrap(rc, "%s", h->path);
+}
+
+int fm_home_set_last_trust(const struct fm_home *h, int64_t version)
+{
+	struct fm_lines *lines = NULL;
+	char number[24];
+	int64_t last = 0;
+	int rc = fm_lines_open(&lines, h->dirfd, "last_trust", fold_trust, &last, NULL), closed;
+
+	snprintf(number, sizeof number, "%lld", (long long)version);
+	if (rc == FM_OK && version > last &&
+	        (rc = fm_lines_put(lines, "trust", "version", number, NULL)) == FM_OK)
+		rc = fm_lines_sync(lines);
+	closed = fm_lines_close(lines);
+	return rc == FM_OK ? closed : fm_wrap(rc, "%s", h->path);
 }

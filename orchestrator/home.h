@@ -32,4 +32,8 @@ FM_CHECK int fm_home_key(struct fm_home *h);
 FM_CHECK int fm_home_last_tree(const struct fm_home *h, int64_t *sequence, char sha256[65]);
 FM_CHECK int fm_home_set_last_tree(const struct fm_home *h, int64_t sequence, const char *sha256);
 
+/* The highest version of the trust folder that was sealed here (home/last_trust): 0 before the first change. Roll-back shows in it. */
+FM_CHECK int fm_home_last_trust(const struct fm_home *h, int64_t *version);
+FM_CHECK int fm_home_set_last_trust(const struct fm_home *h, int64_t version);
+
 #endif

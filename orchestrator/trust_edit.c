@@ -144,6 +144,20 @@ out:
 	return rc == FM_OK ? rc : fm_wrap(rc, "%s/trust", h->path);
 }
 
+/* An older list of keys does not know what was revoked since. */
+static int check_version(const struct fm_home *h, int64_t version)
+{
+	int64_t last;
+	int rc = fm_home_last_trust(h, &last);
+
+	if (rc == FM_OK && version < last)
+		rc = fm_fail(FM_ERR_REPLAY,
+		        "version %lld, but version %lld was sealed here before; put the newest one "
+		        "back (every sealed tree has a copy)",
+		        (long long)version, (long long)last);
+	return rc;
+}
+
 int fm_trust_edit_begin(struct fm_trust_edit *e, struct fm_home *h)
 {
 	int rc;
@@ -154,6 +168,8 @@ int fm_trust_edit_begin(struct fm_trust_edit *e, struct fm_home *h)
 	if ((rc = begin(h, &e->to)) == FM_OK &&
 	        (rc = fm_fs_dir(h->dirfd, "trust", &e->from)) == FM_OK)
 		rc = fm_trust_read(e->from, fm_identity_public(h->id), &e->trust);
+	if (rc == FM_OK)
+		rc = check_version(h, e->trust.version);
 	if (rc != FM_OK)
 		fm_trust_edit_end(e);
 	return rc == FM_OK ? rc : fm_wrap(rc, "%s/trust", h->path);
@@ -203,6 +219,9 @@ int fm_trust_edit_commit(struct fm_trust_edit *e, const struct fm_trust_statemen
 		fm_trust_free(&again);
 		rc = swap(e->home, false);
 		e->swapped = rc == FM_OK;
+		/* A crash before this line only leaves the older number there. */
+		if (rc == FM_OK)
+			rc = fm_home_set_last_trust(e->home, t->version);
 	}
 	return rc == FM_OK ? rc : fm_wrap(rc, "%s/trust", e->home->path);
 }
@@ -226,8 +245,14 @@ int fm_trust_copy(const struct fm_home *h, int to)
 {
 	struct fm_manifest m = {NULL, 0, NULL};
 	struct copy copy = {-1, to, NULL};
+	struct fm_trust trust;
 	int rc = fm_fs_dir(h->dirfd, "trust", &copy.from);
 
+	if (rc == FM_OK &&
+	        (rc = fm_trust_read(copy.from, fm_identity_public(h->id), &trust)) == FM_OK) {
+		rc = check_version(h, trust.version);
+		fm_trust_free(&trust);
+	}
 	if (rc == FM_OK)
 		rc = fm_seal_check(copy.from, FM_SEAL_TRUST, fm_identity_public(h->id), NULL, &m);
 	for (size_t i = 0; rc == FM_OK && i < m.count; i++)

@@ -45,7 +45,7 @@ expect 0 'usage: fleetmark run [NAME]' help run
 expect 0 'usage: fleetmark run [NAME]' run --help
 expect 0 'libsodium' --version
 expect 2 'usage: fleetmark COMMAND'
-for command in try check run status cancel verify plan keygen enrol report redo; do
+for command in try check run status cancel verify plan keygen enrol trust publish report redo; do
 	expect 0 "usage: fleetmark $command" help "$command"
 	[ "$(wc -l <out)" -ge 6 ] || fail "help $command is too short"
 done

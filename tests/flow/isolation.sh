@@ -98,6 +98,7 @@ grep -qE '(file not found|Permission denied|not permitted).*/key|/key.*(Permissi
 jq -e '[.cells[] | select(.cell | contains("/take_in/")) | .status + .class] | unique == ["failedbuild"]' results/held/tree.json > /dev/null || fail "take_in in tree.json"
 step "take_in: refused while it was built, and recorded"
 
+if [ -n "${ISOLATION_CTL-}" ]; then step "ok (what is left there was not looked at)"; exit 0; fi
 step "nothing is left of it"
 [ -z "$(living)" ] || fail "it lives on"
 for left in "$WORK/hostile-was-here" /tmp/hostile-was-here /dev/shm/hostile-was-here /var/tmp/hostile-was-here /tmp/hostile-folder \

@@ -303,6 +303,24 @@ static void keys_end_in_three_ways(void **state)
 	fm_identity_free(one);
 }
 
+static void an_older_list_is_noticed(void **state)
+{
+	int to = -1;
+
+	(void)state;
+	assert_ok(add("x86_1", 1));
+	assert_ok(fm_fs_mkdirs(home.dirfd, "older", 0700, &to));
+	assert_ok(fm_trust_copy(&home, to));
+	close(to);
+	assert_ok(add("x86_1", 2));
+	assert_ok(fm_fs_remove(home.dirfd, "trust"));
+	assert_ok(fm_fs_rename(home.dirfd, "older", "trust"));
+	assert_fails(FM_ERR_REPLAY, "version 2, but version 3 was sealed here", add("x86_1", 3));
+	assert_ok(fm_fs_mkdirs(home.dirfd, "copy", 0700, &to));
+	assert_fails(FM_ERR_REPLAY, "version 3 was sealed here", fm_trust_copy(&home, to));
+	close(to);
+}
+
 static void false_statements_are_refused(void **state)
 {
 	struct fm_identity *id = identity(1), *other = identity(2);
@@ -546,6 +564,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(
 	                a_key_follows_only_with_the_word_of_the_one_before, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(keys_end_in_three_ways, set_up, tear_down),
+	        cmocka_unit_test_setup_teardown(an_older_list_is_noticed, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(false_statements_are_refused, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(spoiled_folders_are_refused, set_up, tear_down),
 	        cmocka_unit_test_setup_teardown(other_seals_are_refused, set_up, tear_down),
