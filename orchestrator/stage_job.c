@@ -123,8 +123,12 @@ int fm_stage_start(struct fm_host *h)
 	struct fm_buf call = FM_BUF_INIT(CALL_MAX), order = FM_BUF_INIT(JOB_MAX);
 	struct fm_text reply = {0};
 	const char *state = "";
+	char before[16];
 	int rc = send_plan(h);
 
+	/* The plan may have taken the place of another one's job: then progress begins anew. */
+	if (rc == FM_OK)
+		rc = fm_stage_status(h, before);
 	if (rc == FM_OK)
 		rc = issue(h, &order);
 	if (rc == FM_OK)
