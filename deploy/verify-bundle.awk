@@ -5,7 +5,7 @@
 #
 # ev: what verify-forms.jq printed of its evidence.json; cells: "name status class reason" of its cells in tree.json; kat: the
 # plan's lines of the candidate; files: "size path" of the bundle; messages: "bytes sha256" of the prescribed messages. Prints
-# nothing if all holds, else one line "where<TAB>what" for the first thing that does not. Any POSIX awk; LC_ALL=C.
+# "ok<TAB>measured cells" if all holds, else one line "where<TAB>what" for the first thing that does not. Any POSIX awk; LC_ALL=C.
 
 function bad(where, what) { print "bundles/" host "/" candidate "/" where "\t" what; exit }
 function wrong(n, what) { bad("evidence.json", ci[n] "/" cv[n] "/" co[n] ": " what) }
@@ -190,4 +190,5 @@ BEGIN {
     check_logs()
     check_names()
     for (n = 1; n <= nc; n++) if ((n in entry) || (n in has_files)) check_cell(n)
+    print "ok\t" nm
 }

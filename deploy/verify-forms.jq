@@ -1,9 +1,11 @@
 # verify-forms.jq - the four JSON files of a Fleetmark tree, field by field (protocol/FORMATS.md section 4).
 #
-#   jq -n -r -S --arg kind plan|evidence|tree|trust -f verify-forms.jq FILE
+#   jq -n -r -S -f verify-forms.jq FILE...
 #
-# Prints the document again as `jq -S .` does, so that the caller can compare all bytes; then what verify-tree.sh works
-# with, one tab-separated line each, "-" for an empty text; or, instead of those, one line "error <what>". Needs jq 1.6.
+# Prints each document again as `jq -S .` does, so that the caller can compare all bytes (those lines begin with a brace or a
+# space); then what verify-tree.sh works with, one tab-separated line each, "-" for an empty text; or, instead of those, one
+# line "error <what>". What a file should be follows from its `schema`; the first word of the lines tells the caller what it
+# was. Needs jq 1.6 or later.
 
 # ---- forms of values: name hex hex0 seed stamp stamp0 key path str int, int:MIN:MAX, =one|of|these
 
@@ -132,7 +134,7 @@ def lines($kind):
         (.instance as $i | .versions[] | line("version"; [$c, $i, .version, (.sources | length)])))),
     (.cells[] | line("cell"; [.]))
   else
-    line("id"; [.campaign, .system, .candidate, .nonce, .plan_sha256, .job_nonce, .attempt, .measure.profile, .host.arch,
+    line("evidence"; [.campaign, .system, .candidate, .nonce, .plan_sha256, .job_nonce, .attempt, .measure.profile, .host.arch,
       .agent.source_sha256, .test_world // "", .source_sha256]),
     line("label"; [.measure.counter.label]),
     (.cells[] | line("cell"; [.instance, .version, .operation, .status, .class, .reason])),
@@ -143,10 +145,12 @@ def lines($kind):
     (.measure.memory[] | line("memory"; [.instance, .version, .bytes]))
   end;
 
-[inputs] as $documents
-| if ($documents | length) != 1 or ($documents[0] | type) != "object" then "error not one JSON object"
+inputs
+| if type != "object" then {}, "error not a JSON object"
   else
-    $documents[0]
-    | ., (([limit(1; check(forms[$kind]; $kind))] | first) as $wrong
-          | if $wrong then "error " + $wrong else lines($kind) end)
+    ((.schema? | if type == "string" then split("/")[0] else "" end) // "") as $kind
+    | ., (if $kind == "" or (forms | has($kind) | not) then "error schema: none that this script knows"
+          else ([limit(1; check(forms[$kind]; $kind))] | first) as $wrong
+            | if $wrong then "error " + $wrong else lines($kind) end
+          end)
   end

@@ -54,35 +54,37 @@ list_files() { # FOLDER OUT
     sed -n 's/^f //p' "$W/found" | sort -k2 > "$2"
 }
 
-LINE='^[0-9a-f]+  [A-Za-z0-9._+/-]+$'
-JSON='^ *("[a-z][a-z0-9_]*": )?("([] !#-[^-~]|\\["\\])*"|0|-?[1-9][0-9]{0,15}|\[\]|\{\}|[][{}]),?$'
-first_wrong() { grep -nEv "$1" "$2" | head -1 | tr -dc ' -~' | cut -c1-120 || true; }
-
-# V3: the grammar of a manifest, in full, before sha256sum sees it
-check_grammar() { # FILE KIND WHERE
-    local max out
-    case $2 in trust) max=1024;; plan) max=4096;; bundle) max=16384;; *) max=4000000;; esac
-    [ -s "$1" ] || fail "$3" "empty or missing"
-    [ "$(stat -c %s "$1")" -le $((max * 467)) ] || fail "$3" "larger than $max files need"
-    [ -r "$1" ] || fail "$3" "cannot be read"
-    ! grep -qEv "$LINE" "$1" || fail "$3" "not '<64 lower-case hex digits>  <path>': line $(first_wrong "$LINE" "$1")"
-    [ -z "$(tail -c 1 "$1")" ] || fail "$3" "does not end with LF"
-    out=$(awk -v max="$max" -v kind="$2" '
-        function bad(what) { print "line " NR ": " what; exit }
-        {
-            name = substr($0, 67); n = split(name, part, "/")
-            if (index($0, " ") != 65) bad("not 64 digits of a digest")
-            if (length(name) > 400) bad("a name of more than 400 bytes")
-            if (n > 12) bad("more than 12 parts")
-            for (i = 1; i <= n; i++) if (part[i] !~ /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/ || length(part[i]) > 200) bad("name outside the rule")
-            if (NR > 1 && !((last "") < (name ""))) bad("not sorted, or a name twice")
+# V3: the grammar of manifests, in full, before sha256sum sees them; of all folders of a list at once
+check_grammar() { # ROOT FILES (from list_files) KIND WHERE < paths below ROOT
+    local out max
+    case $3 in trust) max=1024;; plan) max=4096;; bundle) max=16384;; *) max=4000000;; esac
+    out=$(awk -v root="$1" -v sizes="$2" -v kind="$3" -v max=$max '
+        function bad(what) { print path "\tline " n ": " what; exit }
+        function check(line,   name, part, parts, i) {
+            name = substr(line, 67); parts = split(name, part, "/")
+            if (index(line, " ") != 65 || substr(line, 1, 64) ~ /[^0-9a-f]/ || substr(line, 65, 2) != "  ") bad("not <64 lower-case hex digits>  <path>")
+            if (length(name) > 400 || parts > 12) bad("a name of more than 400 bytes or 12 parts")
+            for (i = 1; i <= parts; i++) if (part[i] !~ /^[A-Za-z0-9_][A-Za-z0-9._+-]*$/ || length(part[i]) > 200) bad("name outside the rule")
+            if (n > 1 && !((last "") < (name ""))) bad("not sorted, or a name twice")
             if (tolower(name) in seen) bad("two names that differ only in case")
             seen[tolower(name)] = 1; last = name
-            if (part[n] ~ /^MANIFEST\.sha256(\.sig|\.tsr)?$/ && !(kind == "tree" && name ~ /^(trust|plan|bundles\/[^\/]+\/[^\/]+)\/MANIFEST/)) bad("names a manifest")
+            if (part[parts] ~ /^MANIFEST\.sha256(\.sig|\.tsr)?$/ && !(kind == "tree" && name ~ /^(trust|plan|bundles\/[^\/]+\/[^\/]+)\/MANIFEST/)) bad("names a manifest")
             if (kind == "tree" && (part[1] == "incoming" || part[1] == "rejected")) bad("names what is outside the tree")
-            if (NR > max) bad("more than " max " files")
-        }' "$1")
-    [ -z "$out" ] || fail "$3" "$out"
+        }
+        BEGIN { while ((getline line < sizes) > 0) { n = index(line, " "); size[substr(line, n + 1)] = substr(line, 1, n - 1) + 0 } }
+        {
+            path = $0; n = bytes = 0; split("", seen)
+            if (!(path in size) || size[path] == 0) { print path "\tempty or missing"; exit }
+            if (size[path] > max * 467) { print path "\tlarger than " max " files need"; exit }
+            while ((getline line < (root "/" path)) > 0) {
+                n++; bytes += length(line) + 1
+                if (n > max) bad("more than " max " files")
+                check(line)
+            }
+            close(root "/" path)
+            if (bytes != size[path]) { print path "\tdoes not end with LF, or holds a NUL byte"; exit }
+        }')
+    [ -z "$out" ] || fail "$4${out%%$'\t'*}" "${out#*$'\t'}"
 }
 
 # V1, V9, V16: stock ssh-keygen against one pinned key, then the same without OpenSSH's code
@@ -91,11 +93,6 @@ check_signature() { # FILE NAMESPACE PRINCIPAL "PUBLIC LINE" WHERE
     [ -f "$1.sig" ] || fail "$5.sig" "missing"
     ssh-keygen -Y verify -f "$W/signer" -I "$3" -n "$2" -s "$1.sig" < "$1" >/dev/null 2>&1 || fail "$5.sig" "no signature of $3 in $2"
     [ -z "$OPENSSL" ] || "$HERE/ossl-verify.sh" "$1" "$2" "$4" > "$W/ossl" 2>&1 || fail "$5.sig" "$(head -1 "$W/ossl" | sed 's/.*\.sig: //')"
-}
-
-check_seal() { # FOLDER KIND PRINCIPAL "PUBLIC LINE" WHERE
-    check_grammar "$1/MANIFEST.sha256" "$2" "$5MANIFEST.sha256"
-    check_signature "$1/MANIFEST.sha256" "$2.v1@fleetmark" "$3" "$4" "$5MANIFEST.sha256"
 }
 
 # V4 for the sealed folders inside: prefixed, their lines are those of the tree's manifest, which sha256sum has checked
@@ -110,19 +107,37 @@ check_inner() { # LIST OF FOLDERS, each with a checked manifest
     fi
 }
 
-# V6: the fixed form (FORMATS.md section 4): spelling of every line, the same bytes from jq -S, fields; extracts lines to OUT
-check_json() { # FILE KIND MAX OUT WHERE
-    local bytes out
-    [ -s "$1" ] || fail "$5" "empty or missing"
-    [ -r "$1" ] || fail "$5" "cannot be read"
-    bytes=$(stat -c %s "$1")
-    [ "$bytes" -le "$3" ] || fail "$5" "larger than $3 bytes"
-    ! grep -qEv "$JSON" "$1" || fail "$5" "not the fixed form: line $(first_wrong "$JSON" "$1")"
-    jq -n -r -S --arg kind "$2" -f "$HERE/verify-forms.jq" "$1" > "$W/json" 2>/dev/null || fail "$5" "not the fixed form: jq cannot read it"
-    cmp -s -n "$bytes" "$W/json" "$1" || fail "$5" "not the fixed form: $(head -1 "$W/json" | sed -n 's/^error //p;t;s/.*/differs from jq -S/p')"
-    tail -c "+$((bytes + 1))" "$W/json" > "$4"
-    read -r out < "$4" || fail "$5" "not the fixed form"
-    case $out in "error "*) fail "$5" "${out#error }";; esac
+# V6: the fixed form (FORMATS.md section 4): spelling of every line, the same bytes from jq -S, fields. What jq prints again is
+# compared by the digests of a manifest that was checked before. The lines for the script go to OUT/<n>.tsv, n counting paths.
+JSON='^ *("[a-z][a-z0-9_]*": )?("([] !#-[^-~]|\\["\\])*"|0|-?[1-9][0-9]{0,15}|\[\]|\{\}|[][{}]),?$'
+check_json() { # ROOT FILES MANIFEST LIST (kind, max, path) OUT WHERE
+    local out
+    mkdir -p "$5"
+    out=$(awk -v sizes="$2" 'BEGIN { while ((getline line < sizes) > 0) { n = index(line, " "); size[substr(line, n + 1)] = substr(line, 1, n - 1) + 0 } }
+        !($3 in size) || size[$3] == 0 { print $3 "\tempty or missing"; exit }
+        size[$3] > $2 { print $3 "\tlarger than " $2 " bytes"; exit }' "$4")
+    [ -z "$out" ] || fail "$6${out%%$'\t'*}" "${out#*$'\t'}"
+    cut -d' ' -f3 "$4" > "$5/paths"
+    out=$(cd "$1" && xargs -r -a "$5/paths" grep -aHnEv -m1 -- "$JSON" | head -1 | tr -dc ' -~' | cut -c1-300) || true
+    [ -z "$out" ] || fail "$6${out%%:*}" "not the fixed form: line ${out#*:}"
+    (cd "$1" && xargs -r -a "$5/paths" jq -n -r -S -f "$HERE/verify-forms.jq" 2>/dev/null) > "$5/all" || true
+    awk -v out="$5" '
+        /^\{/ { if (n > 0) { close(out "/" n ".json"); close(out "/" n ".tsv") } n++; first = 1 }
+        /^[{} ]/ { print > (out "/" n ".json"); next }
+        { print > (out "/" n ".tsv"); if (first) { split($0, f, "\t"); print n, f[1] > (out "/kinds"); first = 0 } }' "$5/all"
+    awk -v manifest="$3" 'BEGIN { while ((getline line < manifest) > 0) if (line ~ /\.json$/) hex[substr(line, 67)] = substr(line, 1, 64) }
+        { print hex[$3] "  " NR ".json" }' "$4" > "$5/digests"
+    touch "$5/kinds"
+    out=$(awk -v list="$4" 'BEGIN { while ((getline line < list) > 0) { split(line, f, " "); kind[++n] = f[1]; path[n] = f[3] } }
+        FILENAME == ARGV[1] { split($0, f, " "); got[f[1]] = substr($0, length(f[1]) + 2); next }
+        { sub(/\.json: .*/, ""); bad = $0 + 0; exit }
+        END {
+            for (i = 1; i <= n; i++) {
+                if (i == bad) { print path[i] "\tnot the fixed form: differs from jq -S"; exit }
+                if (got[i] != kind[i]) { print path[i] "\t" (got[i] ~ /^error / ? substr(got[i], 7) : "not the fixed form, or another schema"); exit }
+            }
+        }' "$5/kinds" <(cd "$5" && sha256sum -c --strict digests 2>/dev/null | grep -v ': OK$'))
+    [ -z "$out" ] || fail "$6${out%%$'\t'*}" "${out#*$'\t'}"
 }
 
 # ---------------------------------------------------------------- who may sign
@@ -212,22 +227,23 @@ check_planned_key() { # SYSTEM "PUBLIC LINE" RECEIVED
 }
 
 check_trust() {
-    check_json "$T/trust/trust.json" trust 65536 "$W/trust" trust/trust.json
     VERSION=$(cut -f2 "$W/trust")
     check_signers "$T/trust" "$W/keys" trust/
     check_enrolments "$T/trust" "$W/keys" trust/
     cp "$W/keys" "$W/keys_now"
     [ -n "$NEWER" ] || return 0
     list_files "$NEWER" "$W/newer"
-    check_seal "$NEWER" trust controller "$ANCHOR" "newer trust folder: "
+    check_grammar "$NEWER" "$W/newer" trust "newer trust folder: " <<< MANIFEST.sha256
+    check_signature "$NEWER/MANIFEST.sha256" trust.v1@fleetmark controller "$ANCHOR" "newer trust folder: MANIFEST.sha256"
     (cd "$NEWER" && sha256sum -c --strict --quiet MANIFEST.sha256) >/dev/null 2>&1 || fail "newer trust folder" "a digest differs"
     cut -c67- "$NEWER/MANIFEST.sha256" | cmp -s - <(cut -d' ' -f2- "$W/newer" | grep -vxE 'MANIFEST\.sha256(\.sig|\.tsr)?') ||
         fail "newer trust folder" "its files are not those of its manifest"
-    check_json "$NEWER/trust.json" trust 65536 "$W/newer" "newer trust folder: trust.json"
+    echo "trust 65536 trust.json" > "$W/list"
+    check_json "$NEWER" "$W/newer" "$NEWER/MANIFEST.sha256" "$W/list" "$W/json_newer" "newer trust folder: "
     check_signers "$NEWER" "$W/newer_keys" "newer trust folder: "
     check_enrolments "$NEWER" "$W/newer_keys" "newer trust folder: "
     cp "$W/newer_keys" "$W/keys_now"
-    [ "$(cut -f2 "$W/newer")" -ge "$VERSION" ] || fail "newer trust folder" "older than the tree's own"
+    [ "$(cut -f2 "$W/json_newer/1.tsv")" -ge "$VERSION" ] || fail "newer trust folder" "older than the tree's own"
 }
 
 # ---------------------------------------------------------------- plan and tree.json
@@ -236,7 +252,7 @@ check_trust() {
 check_lists() {
     local out hex mode name candidate instance n
     mkdir "$W/sources" "$W/kat"
-    check_grammar "$T/plan/SOURCES.sha256" sources plan/SOURCES.sha256
+    check_grammar "$T" "$W/there" sources "" <<< plan/SOURCES.sha256
     out=$(cd "$W" && awk -F'\t' -v sources="$T/plan/SOURCES.sha256" -v kat="$T/plan/kat.sha256" '
         $1 == "candidate" { c[$2] = 1; printf "" > ("sources/" $2); close("sources/" $2); printf "" > ("kat/" $2); close("kat/" $2) }
         $1 == "instance" { instance[$2 "/" $3] = $4; if ($4 > 0) vectors[$2 "/" $3] = 1 }
@@ -281,7 +297,6 @@ check_lists() {
 declare -A KEY ARCH SOURCE   # of the planned systems and candidates
 check_plan() {
     local out system arch key digest candidate
-    check_json "$T/plan/plan.json" plan 67108864 "$W/plan" plan/plan.json
     PLAN_SHA=$(sha256sum < "$T/plan/MANIFEST.sha256" | cut -c1-64)
     IFS=$'\t' read -r _ CAMPAIGN NONCE ISSUED EXPIRES PROFILE PUBLISH AGENT WORLD < "$W/plan"
     [ "$PUBLISH" = 0 ] || [ "$PROFILE" != smoke ] || fail plan/plan.json "publish must be 0 for smoke"
@@ -310,7 +325,6 @@ check_plan() {
 
 check_tree() { # V7, V8, V10; splits the cells into $W/cells/<system>/<candidate>
     local out head
-    check_json "$T/tree.json" tree 67108864 "$W/tree" tree.json
     IFS=$'\t' read -r -a head < "$W/tree"
     [ "${head[1]}" = "$CAMPAIGN" ] || fail tree.json "another campaign than the plan's"
     [ "${head[2]}" = "$PLAN_SHA" ] || fail tree.json "plan_sha256 is not the digest of plan/MANIFEST.sha256"
@@ -374,26 +388,24 @@ make_messages() {
 
 # ---------------------------------------------------------------- one bundle
 
-seal_of_bundle() { # V3, V9, V10
-    local sum
+declare -A DIGEST   # of the files of the bundles that are compared as a whole
+seal_of_bundle() { # V9, V10
     check_planned_key "$SYSTEM" "${KEY[$SYSTEM]}" "$RECEIVED"
-    check_seal "$T/$B" bundle "$SYSTEM" "${KEY[$SYSTEM]}" "$B/"
-    sum=$(sha256sum < "$T/$B/MANIFEST.sha256")
-    [ "${sum%% *}" = "$MANIFEST" ] || fail "$B/MANIFEST.sha256" "not the one tree.json names"
+    check_signature "$T/$B/MANIFEST.sha256" bundle.v1@fleetmark "$SYSTEM" "${KEY[$SYSTEM]}" "$B/MANIFEST.sha256"
+    [ "${DIGEST[$B/MANIFEST.sha256]}" = "$MANIFEST" ] || fail "$B/MANIFEST.sha256" "not the one tree.json names"
 }
 
-content_of_bundle() { # V6, V11 to V15
-    local got out
-    check_json "$T/$B/evidence.json" evidence 4194304 "$W/ev" "$B/evidence.json"
-    cmp -s "$W/sources/$CANDIDATE" "$T/$B/build/SOURCES.sha256" || fail "$B/build/SOURCES.sha256" "differs from the plan's list"
-    printf -v out '%s\t' id "$CAMPAIGN" "$SYSTEM" "$CANDIDATE" "$NONCE" "$PLAN_SHA" "$JOB" "$ATTEMPT" "$PROFILE" "${ARCH[$SYSTEM]}" "$AGENT" "$WORLD" "${SOURCE[$CANDIDATE]}"
-    read -r got < "$W/ev"
+content_of_bundle() { # V11 to V15
+    local got out ev=$W/json_bundles/$((++NUMBER)).tsv
+    [ "${DIGEST[$B/build/SOURCES.sha256]-none}" = "${SOURCE[$CANDIDATE]}" ] || fail "$B/build/SOURCES.sha256" "differs from the plan's list"
+    printf -v out '%s\t' evidence "$CAMPAIGN" "$SYSTEM" "$CANDIDATE" "$NONCE" "$PLAN_SHA" "$JOB" "$ATTEMPT" "$PROFILE" "${ARCH[$SYSTEM]}" "$AGENT" "$WORLD" "${SOURCE[$CANDIDATE]}"
+    read -r got < "$ev"
     [ "$got" = "${out%$'\t'}" ] ||
         fail "$B/evidence.json" "made for something else: $(diff <(tr '\t' '\n' <<< "$got") <(tr '\t' '\n' <<< "${out%$'\t'}") | sed -n 's/^< //p' | head -1)"
-    out=$(awk -v host="$SYSTEM" -v candidate="$CANDIDATE" -v dir="$T/$B" -v ev="$W/ev" -v cells="$W/cells/$SYSTEM/$CANDIDATE" \
+    out=$(awk -v host="$SYSTEM" -v candidate="$CANDIDATE" -v dir="$T/$B" -v ev="$ev" -v cells="$W/cells/$SYSTEM/$CANDIDATE" \
         -v kat="$W/kat/$CANDIDATE" -v files="$W/files/$SYSTEM/$CANDIDATE" -v messages="$W/messages" -f "$HERE/verify-bundle.awk")
-    [ -z "$out" ] || fail "${out%%$'\t'*}" "${out#*$'\t'}"
-    echo "ok $B: $(grep -c ^measured "$W/ev") cells measured, signed by the planned key of $SYSTEM"
+    [ "${out%%$'\t'*}" = ok ] || fail "${out%%$'\t'*}" "${out#*$'\t'}"
+    echo "ok $B: ${out#*$'\t'} cells measured, signed by the planned key of $SYSTEM"
 }
 
 each_bundle() { # WHAT
@@ -407,8 +419,12 @@ each_bundle() { # WHAT
 
 check_anchor "$2"
 list_files "$T" "$W/there"
-check_seal "$T" tree controller "$ANCHOR" ""
-for d in trust plan; do check_seal "$T/$d" $d controller "$ANCHOR" "$d/"; done
+check_grammar "$T" "$W/there" tree "" <<< MANIFEST.sha256
+check_signature "$T/MANIFEST.sha256" tree.v1@fleetmark controller "$ANCHOR" MANIFEST.sha256
+for d in trust plan; do
+    check_grammar "$T" "$W/there" $d "" <<< $d/MANIFEST.sha256
+    check_signature "$T/$d/MANIFEST.sha256" $d.v1@fleetmark controller "$ANCHOR" $d/MANIFEST.sha256
+done
 (cd "$T" && sha256sum -c --strict --quiet MANIFEST.sha256) > "$W/sums" 2>/dev/null ||
     fail "$(head -1 "$W/sums" | sed 's/: FAILED.*//')" "differs from its line in MANIFEST.sha256, or is missing"
 cut -d' ' -f2- "$W/there" | grep -vxE 'MANIFEST\.sha256(\.sig|\.tsr)?' > "$W/names"
@@ -416,12 +432,20 @@ extra=$(cut -c67- "$T/MANIFEST.sha256" | comm -13 - "$W/names" | head -1)
 [ -z "$extra" ] || fail "$extra" "is not listed in MANIFEST.sha256"
 printf 'trust\nplan\n' > "$W/sealed"
 check_inner "$W/sealed"
+printf '%s\n' 'trust 65536 trust/trust.json' 'plan 67108864 plan/plan.json' 'tree 67108864 tree.json' > "$W/list"
+check_json "$T" "$W/there" "$T/MANIFEST.sha256" "$W/list" "$W/json" ""
+mv "$W/json/1.tsv" "$W/trust"; mv "$W/json/2.tsv" "$W/plan"; mv "$W/json/3.tsv" "$W/tree"
 check_trust
 check_plan
 check_tree
+sed 's,$,/MANIFEST.sha256,' "$W/accepted" | check_grammar "$T" "$W/there" bundle ""
+while read -r digest file; do DIGEST[$file]=$digest; done < <(grep -E '^[0-9a-f]*  bundles/[^/]*/[^/]*/(MANIFEST|build/SOURCES)\.sha256$' "$T/MANIFEST.sha256")
 each_bundle seal_of_bundle
 check_inner "$W/accepted"
+awk -F'\t' '$1 == "job" && $9 == "accepted" { print "evidence 4194304 bundles/" $2 "/" $3 "/evidence.json" }' "$W/tree" > "$W/list"
+check_json "$T" "$W/there" "$T/MANIFEST.sha256" "$W/list" "$W/json_bundles" ""
 make_messages
+NUMBER=0
 each_bundle content_of_bundle
 [ -n "$OPENSSL" ] || echo "note: no openssl here, the second check of the signatures was left out"
 note=; [ "$PUBLISH" = 1 ] || note=" (not for publication)"

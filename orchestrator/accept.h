@@ -10,7 +10,6 @@
 struct fm_expect {
 	const struct fm_plan *plan;
 	const char *plan_sha256;  /* digest of plan/MANIFEST.sha256 */
-	const char *plan_sources; /* text of plan/SOURCES.sha256 */
 	const char *system, *candidate, *job_nonce;
 	int64_t attempt;
 };

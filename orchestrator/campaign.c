@@ -12,13 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SOURCES_MAX (64u << 20)
-#define PLAN_DAYS   90
+#define PLAN_DAYS 90
 
-/* The plan folder: seal, plan, digest, list of sources. */
+/* The plan folder: seal, plan, digest. */
 static int read_plan(struct fm_campaign *c)
 {
-	struct fm_buf sources = FM_BUF_INIT(SOURCES_MAX);
 	int fd = -1;
 	int rc = fm_fs_dir(c->dirfd, "plan", &fd);
 
@@ -27,16 +25,9 @@ static int read_plan(struct fm_campaign *c)
 		        fd, FM_SEAL_PLAN, fm_identity_public(c->home->id), c->plan_sha256, NULL);
 	if (rc == FM_OK)
 		rc = fm_plan_read(fd, &c->plan);
-	if (rc == FM_OK)
-		rc = fm_fs_read(fd, "SOURCES.sha256", SOURCES_MAX, &sources);
-	if (rc == FM_OK) {
-		c->plan_sources = fm_strdup(sources.data != NULL ? sources.data : "");
-		rc = c->plan_sources == NULL ? FM_ERR_MEMORY : FM_OK;
-	}
 	if (rc == FM_OK && strcmp(c->plan.campaign, c->name) != 0)
 		rc = fm_fail(
 		        FM_ERR_CONFIG, "the plan there is that of campaign %s", c->plan.campaign);
-	fm_buf_free(&sources);
 	if (fd >= 0)
 		close(fd);
 	return rc == FM_OK ? rc : fm_wrap(rc, "%s/plan", c->path);
@@ -251,7 +242,6 @@ void fm_campaign_close(struct fm_campaign *c)
 	fm_plan_free(&c->plan);
 	fm_plan_free(&c->current);
 	fm_agent_source_free(&c->agent);
-	free(c->plan_sources);
 	free(c->machines);
 	free(c->path);
 	if (c->incoming >= 0)

@@ -26,7 +26,7 @@ struct fm_campaign {
 	struct fm_agent_source agent;
 	struct fm_plan plan;    /* as sealed */
 	struct fm_plan current; /* made from the sources of now: has the trees to push */
-	char plan_sha256[65], *plan_sources; /* text of plan/SOURCES.sha256 */
+	char plan_sha256[65];
 	struct fm_journal *journal;
 	bool resumed;
 

@@ -229,7 +229,6 @@ static int check_content(struct fetch *f)
 	const struct fm_campaign *c = f->h->campaign;
 	struct fm_expect want = {.plan = &c->plan,
 	        .plan_sha256 = c->plan_sha256,
-	        .plan_sources = c->plan_sources,
 	        .system = f->h->system->name,
 	        .candidate = f->j->candidate->id,
 	        .job_nonce = f->j->job.nonce,
