@@ -8,8 +8,9 @@
 #             flow        the whole program on this machine: transport local, stages, attacks on evidence
 #             lab         real sshd on hosts of two architectures in network namespaces (root; skipped with the reason otherwise)
 #             fuzz-smoke  each fuzz target for some seconds
+#             long        flows of minutes each: the zoo, kills, trust, publish, fetch, isolation, full KAT
 #             fleet       many hosts; long
-#   --all   the default ones and fleet
+#   --all   the default ones, long and fleet
 #
 # As root on Debian or Ubuntu it installs the packages that are missing; elsewhere it says which are. The build goes to
 # build/dev, downloads of the lab to .cache/lab (LAB_CACHE), logs to build/dev/Testing. Exit: that of ctest; 2 usage.
@@ -25,10 +26,10 @@ export LAB_CACHE=${LAB_CACHE:-$ROOT/.cache/lab}
 labels=()
 for arg; do
     case $arg in
-    --all) labels+=(unit flow lab fuzz-smoke fleet);;
-    unit | flow | lab | fuzz-smoke | fleet) labels+=("$arg");;
+    --all) labels+=(unit flow lab fuzz-smoke long fleet);;
+    unit | flow | lab | fuzz-smoke | long | fleet) labels+=("$arg");;
     -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' deploy/test.sh; exit 0;;
-    *) echo "test: unknown '$arg'; labels are unit, flow, lab, fuzz-smoke, fleet" >&2; exit 2;;
+    *) echo "test: unknown '$arg'; labels are unit, flow, lab, fuzz-smoke, long, fleet" >&2; exit 2;;
     esac
 done
 [ ${#labels[@]} -gt 0 ] || labels=(unit flow lab fuzz-smoke)

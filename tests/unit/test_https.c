@@ -22,7 +22,7 @@ static void only_https(void **state)
 	(void)state;
 	scratch_open(&s);
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-		assert_fails(FM_ERR_CONNECT, "only https", get(&s, others[i], 100, "part"));
+		assert_fails(FM_ERR_REFUSED, "only https", get(&s, others[i], 100, "part"));
 		scratch_is(&s, "part", "");
 	}
 	assert_fails(FM_ERR_CONFIG, "https://", get(&s, "https://:x/", 100, "part"));
