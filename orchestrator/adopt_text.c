@@ -58,12 +58,19 @@ static void take_macro(const char *define, struct fm_adopt_file *f)
 	}
 }
 
+static const char *next_line(const char *line)
+{
+	const char *lf = strchr(line, '\n');
+
+	return lf != NULL ? lf + 1 : NULL;
+}
+
 int fm_adopt_read_source(const char *text, struct fm_adopt_file *f)
 {
 	int rc = FM_OK;
 
 	for (const char *line = text; rc == FM_OK && line != NULL;
-	        line = strchr(line, '\n'), line += line != NULL) {
+	        line = next_line(line)) {
 		const char *at = directive(line, "include");
 		size_t len;
 

@@ -1,11 +1,13 @@
 #!/bin/bash
 # smoke.sh: builds every fuzz target with clang and runs each for a few seconds over its seeds.
 #   FLEETMARK_FUZZ_SECONDS  seconds per target (default 5)
+#   FLEETMARK_FUZZ_SEED     of the mutations (default 1, so that a failure can be seen again; 0: another one each time)
 # Exit 77 (skipped) without clang or its fuzzer runtime.
 set -eu
 
 root=${FLEETMARK_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 seconds=${FLEETMARK_FUZZ_SECONDS:-5}
+seed=${FLEETMARK_FUZZ_SEED:-1}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -31,7 +33,7 @@ for name in "${names[@]}"; do
 	mkdir -p "$scratch/$name"
 	seeds=$root/tests/fuzz/corpus/${name#fuzz_}
 	[ -d "$seeds" ] || { echo "FAIL: $name has no seeds in tests/fuzz/corpus/${name#fuzz_}"; status=1; continue; }
-	if "$build/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$scratch/" \
+	if "$build/$name" -seed="$seed" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$scratch/" \
 		"$scratch/$name" "$seeds" > "$scratch/log" 2>&1; then
 		echo "ok: $name, $(grep -c . < <(ls "$scratch/$name")) new inputs, $(grep -o '^Done [0-9]* runs' "$scratch/log" || true)"
 	else
