@@ -63,17 +63,6 @@ static void write_basic(
 	                : "written from the specification for this campaign");
 }
 
-void fm_page_kat(const struct fm_build_fig *b, char *out, size_t size)
-{
-	if (strcmp(b->kat, "PASS") != 0)
-		snprintf(out, size, "%s", b->kat);
-	else if (b->not_run == NULL && b->kat_checked == 0)
-		snprintf(out, size, "PASS by %lld vectors", (long long)b->vectors);
-	else
-		snprintf(out, size, "PASS, %lld of %lld files", (long long)b->kat_checked,
-		        (long long)b->kat_listed);
-}
-
 /* Why a library is not there. */
 static void write_build_reasons(
         struct fm_page *p, const struct fm_side *s, const char **labels, size_t count)

@@ -148,6 +148,32 @@ static void head_block(struct fm_page *p, const struct fm_report *r, const char 
 		        r->systems[0].plan->name);
 }
 
+/* Below the heading of a library: how many of the known-answer files agreed. */
+static int write_kat(struct fm_page *p, const struct fm_report *r, const struct fm_side *sides,
+        const char *label)
+{
+	char(*kat)[40] = fm_alloc_array(r->system_count + 1, sizeof *kat);
+	const char **texts = fm_alloc_array(r->system_count + 1, sizeof *texts);
+	int rc = FM_ERR_MEMORY;
+
+	if (kat == NULL || texts == NULL)
+		goto out;
+	for (size_t i = 0; i < r->system_count; i++) {
+		const struct fm_build_fig *b = fm_builds_find(&sides[i].builds, label);
+		if (b != NULL)
+			fm_page_kat(b, kat[i], sizeof kat[i]);
+		texts[i] = kat[i];
+	}
+	fm_page(p, "Known answers: ");
+	fm_page_kat_systems(p, r, texts);
+	fm_page(p, ".\n\n");
+	rc = FM_OK;
+out:
+	free(kat);
+	free(texts);
+	return rc;
+}
+
 static int write_label(struct fm_page *p, const struct fm_report *r, const struct fm_side *sides,
         const char *label)
 {
@@ -155,10 +181,14 @@ static int write_label(struct fm_page *p, const struct fm_report *r, const struc
 	bool cycles = all_cycles(r, sides, label), more = true;
 	size_t columns = 2 + (r->system_count * 3 - 2) * (cycles ? 2 : 1);
 	int64_t bytes = 0;
+	int rc = FM_ERR_MEMORY;
 
 	if (cells == NULL)
 		return FM_ERR_MEMORY;
-	fm_page(p, "### `%s`\n\n| message |", label);
+	fm_page(p, "### `%s`\n\n", label);
+	if ((rc = write_kat(p, r, sides, label)) != FM_OK)
+		goto out;
+	fm_page(p, "| message |");
 	if (cycles)
 		head_block(p, r, "c/B");
 	head_block(p, r, "ns/B");
@@ -189,8 +219,9 @@ static int write_label(struct fm_page *p, const struct fm_report *r, const struc
 		}
 	}
 	fm_page(p, "\n");
+out:
 	free(cells);
-	return FM_OK;
+	return rc;
 }
 
 static void write_reasons(struct fm_page *p, const struct fm_report *r)

@@ -31,7 +31,10 @@ static void write_systems(struct fm_page *p, const struct fm_report *r)
 
 static void write_candidates(struct fm_page *p, const struct fm_report *r)
 {
-	fm_page(p, "## Candidates\n\n[All side by side at 64 KiB](compare.md)\n\n| side by side |");
+	fm_page(p, "## Candidates\n\n[All side by side at 64 KiB](compare.md). Behind a system's "
+	           "page: its "
+	           "libraries and how many of the known-answer files agreed.\n\n| side by side "
+	           "|");
 	for (size_t i = 0; i < r->system_count; i++)
 		fm_page(p, " %s |", r->systems[i].plan->name);
 	fm_page(p, " algorithm |\n|---|---|");
@@ -42,9 +45,12 @@ static void write_candidates(struct fm_page *p, const struct fm_report *r)
 		const struct fm_candidate *c = &r->plan.candidates.list[k];
 		fm_page_row(p);
 		fm_page_cell(p, "[%s](%s/compare.md)", c->id, c->id);
-		for (size_t i = 0; i < r->system_count; i++)
-			fm_page_cell(p, "[%s](%s/perf_%s.md)", r->systems[i].plan->name, c->id,
+		for (size_t i = 0; i < r->system_count; i++) {
+			fm_page(p, " [%s](%s/perf_%s.md): ", r->systems[i].plan->name, c->id,
 			        r->systems[i].plan->name);
+			fm_page_kat_candidate(p, r, c, (int)i);
+			fm_page(p, " |");
+		}
 		fm_page_cell_text(p, c->name);
 		fm_page_row_end(p);
 	}

@@ -177,10 +177,10 @@ static void group_head(
 		        r->systems[s].emulated ? "ns/B, emulated"
 		        : l->cycles            ? "c/B"
 		                               : "ns/B");
-	fm_page(p, "\n|---|---|");
+	fm_page(p, " KAT |\n|---|---|");
 	for (size_t s = 0; s < r->system_count; s++)
 		fm_page(p, "---|---|");
-	fm_page(p, "\n");
+	fm_page(p, "---|\n");
 }
 
 static int by_rank(const void *a, const void *b)
@@ -191,8 +191,12 @@ static int by_rank(const void *a, const void *b)
 	return i != k ? (i < k ? -1 : 1) : by_digest(a, b);
 }
 
-static void write_groups(struct fm_page *p, const struct fm_report *r, struct lines *l)
+static int write_groups(struct fm_page *p, const struct fm_report *r, struct lines *l)
 {
+	const char **texts = fm_alloc_array(r->system_count + 1, sizeof *texts);
+
+	if (texts == NULL)
+		return FM_ERR_MEMORY;
 	for (size_t from = 0, to; from < l->count; from = to) {
 		for (to = from + 1; to < l->count && same_group(&l->list[from], &l->list[to]); to++)
 			;
@@ -206,11 +210,17 @@ static void write_groups(struct fm_page *p, const struct fm_report *r, struct li
 			for (size_t s = 0; s < r->system_count; s++) {
 				value_cell(p, l, x->cell[s]);
 				rank_cell(p, x, s);
+				texts[s] = x->cell[s] == NULL ? "" : x->cell[s]->kat;
 			}
+			fm_page(p, " ");
+			fm_page_kat_systems(p, r, texts);
+			fm_page(p, " |");
 			fm_page_row_end(p);
 		}
 		fm_page(p, "\n");
 	}
+	free(texts);
+	return FM_OK;
 }
 
 static void write_unranked(struct fm_page *p, const struct fm_report *r, const struct lines *l)
@@ -280,8 +290,7 @@ int fm_page_compare_all(struct fm_report *r)
 	if (r->system_count > 1)
 		fm_page(&page, " In brackets: change against %s.", r->systems[0].plan->name);
 	fm_page(&page, "\n\n");
-	write_groups(&page, r, &l);
-	if ((rc = fm_chart_bars(&page, r)) != FM_OK)
+	if ((rc = write_groups(&page, r, &l)) != FM_OK || (rc = fm_chart_bars(&page, r)) != FM_OK)
 		goto out;
 	write_unranked(&page, r, &l);
 	rc = fm_report_page(r, "compare.md", &page);

@@ -96,8 +96,15 @@ double fm_report_ratio(const struct fm_brief *b, const struct fm_brief *base);
  * digest length on the same system. */
 void fm_page_ratios(struct fm_page *p, const struct fm_report *r, int system);
 
-/* page_candidate.c: "PASS, 2 of 4 files", "PASS by 7 vectors", else the status alone. */
+/* page_kat.c: "PASS, 2 of 4 files", "PASS by 7 vectors", else the status alone. */
 void fm_page_kat(const struct fm_build_fig *b, char *out, size_t size);
+/* texts: what fm_page_kat gave for one library on each system, "" for none; said once if all agree.
+ */
+void fm_page_kat_systems(struct fm_page *p, const struct fm_report *r, const char *const *texts);
+/* "6 x PASS, 2 of 4 files": each text of the candidate's libraries on that system, and how many
+ * have it. */
+void fm_page_kat_candidate(
+        struct fm_page *p, const struct fm_report *r, const struct fm_candidate *c, int system);
 
 /* report_side.c: reads what is there of a candidate on a system, writes its part of data/ on the
  * way. */
