@@ -5,6 +5,7 @@ set -euo pipefail
 # shellcheck source=common.bash
 . "$(dirname "$0")/common.bash"
 begin program
+LIMIT=1500                      # seconds for one command: the whole agent goes through an emulated compiler
 TREE=$WORK/results/gcc
 
 small_root 1
