@@ -103,9 +103,11 @@ arm_tool() {   # R VERSION NAME OURS THEIRS
             printf '%s\n' "$4" "$5" > "$to.ident"
             : > "$to.cross"
             mount --bind "$from" "$to.cross"
-            from=$LAB_CC1IDENT
+            # a copy: another lab may renew the one in the cache while this host lives
+            cp --remove-destination "$LAB_CC1IDENT" "$to"
+        else
+            mount --bind "$from" "$to"
         fi
-        mount --bind "$from" "$to"
         return 0
     done
     echo "no cross compiler of version $2 here (gcc-aarch64-linux-gnu): $3" >&2
