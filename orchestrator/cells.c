@@ -100,7 +100,12 @@ int fm_cell_from_record(const struct fm_record *r, struct fm_cell_fig *c)
 	c->baseline_rss = r->baseline_rss_bytes;
 	c->peak_rss = r->peak_rss_bytes;
 	c->cpu = (int)r->environment.value[FM_ENV_CPU_NUMBER].number;
-	c->count = isfinite(r->mean_cycles) ? FM_COUNT_CYCLES : FM_COUNT_NONE;
+	c->count = isfinite(r->mean_cycles) ? FM_COUNT_CYCLES
+	           : r->ticks               ? FM_COUNT_TICKS
+	                                    : FM_COUNT_NONE;
+	c->emulated = r->emulated;
+	c->no_interval = r->smoke;
+	c->not_validated = r->kat != NULL && strcmp(r->kat, "NOKAT") == 0;
 	c->few_calls = !r->guide_100;
 	seconds = fm_alloc_array(r->trial_count, sizeof *seconds);
 	counts = fm_alloc_array(r->trial_count, sizeof *counts);

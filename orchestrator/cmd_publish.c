@@ -1,5 +1,6 @@
 /* cmd_publish.c: `fleetmark publish TREE URL`: sends a sealed, verified tree to a server and reads
  * every file back. */
+#include "orchestrator/anchor.h"
 #include "orchestrator/command.h"
 #include "orchestrator/home.h"
 #include "orchestrator/https.h"
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 #define FILE_MAX   (64u << 20)
-#define ANCHOR_MAX 1024
-
 struct publish {
 	const struct fm_options *o;
 	struct fm_https_site *site;
@@ -36,28 +35,6 @@ static void finding(void *arg, int code, const char *where, const char *text)
 	fm_out_error(code, NULL, "verify", NULL);
 }
 
-static int read_anchor(const struct fm_options *o, struct fm_public *out)
-{
-	struct fm_buf text = FM_BUF_INIT(ANCHOR_MAX);
-	char *path = o->anchor != NULL ? fm_strdup(o->anchor) : fm_home_path("controller.pub");
-	int rc = path == NULL ? FM_ERR_MEMORY : fm_fs_read(AT_FDCWD, path, ANCHOR_MAX, &text);
-
-	if (rc == FM_OK && text.len > 0) {
-		text.data[strcspn(text.data, "\r\n")] = '\0';
-		if (strlen(text.data) > FM_PUBLIC_LINE && text.data[FM_PUBLIC_LINE] == ' ')
-			text.data[FM_PUBLIC_LINE] = '\0';
-		rc = fm_public_parse(text.data, out);
-	}
-	if (rc != FM_OK || text.len == 0)
-		rc = fm_fail(FM_ERR_USAGE,
-		        "%s: no line 'ssh-ed25519 ...'; name the controller's public line with "
-		        "--key FILE",
-		        path == NULL ? "controller.pub" : path);
-	free(path);
-	fm_buf_free(&text);
-	return rc;
-}
-
 /* Only a tree that would convince its readers leaves. */
 static int check_tree(struct publish *p)
 {
@@ -65,7 +42,7 @@ static int check_tree(struct publish *p)
 	struct fm_public anchor;
 	size_t findings = 0;
 	char sha256[65];
-	int rc = read_anchor(p->o, &anchor);
+	int rc = fm_anchor_read(p->o, &anchor);
 
 	if (rc == FM_OK)
 		rc = fm_tree_verify(p->dirfd, &anchor, -1, finding, &findings, &counts);

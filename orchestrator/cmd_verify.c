@@ -1,5 +1,6 @@
 /* cmd_verify.c: `fleetmark verify TREE`: offline, any tree; one line per finding, exit 4 if there
  * is one. */
+#include "orchestrator/anchor.h"
 #include "orchestrator/command.h"
 #include "orchestrator/out.h"
 #include "orchestrator/report.h"
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define ANCHOR_MAX 1024
 
 static void print_finding(void *arg, int code, const char *where, const char *text)
 {
@@ -29,36 +28,6 @@ static void print_finding(void *arg, int code, const char *where, const char *te
 	e.cell = where;
 	e.text = text;
 	fm_out_event(&e);
-}
-
-/* The controller's public line: --key FILE, else controller.pub in $FLEETMARK_HOME, which is not
- * made here. */
-static int read_anchor(const struct fm_options *o, struct fm_public *out)
-{
-	struct fm_buf text = FM_BUF_INIT(ANCHOR_MAX);
-	char *path = NULL;
-	int rc = FM_ERR_MEMORY;
-
-	if ((path = o->anchor != NULL ? fm_strdup(o->anchor) : fm_home_path("controller.pub")) ==
-	        NULL)
-		goto out;
-	if ((rc = fm_fs_read(AT_FDCWD, path, ANCHOR_MAX, &text)) != FM_OK) {
-		rc = fm_fail(FM_ERR_USAGE,
-		        "%s cannot be read; give the controller's public line, obtained apart from "
-		        "the tree, with --key FILE",
-		        path);
-		goto out;
-	}
-	/* one line; a comment behind the key, as ssh-keygen writes it, is not looked at */
-	text.data[strcspn(text.data, "\r\n")] = '\0';
-	if (strlen(text.data) > FM_PUBLIC_LINE && text.data[FM_PUBLIC_LINE] == ' ')
-		text.data[FM_PUBLIC_LINE] = '\0';
-	if ((rc = fm_public_parse(text.data, out)) != FM_OK)
-		rc = fm_fail(FM_ERR_USAGE, "%s: no line 'ssh-ed25519 ...'", path);
-out:
-	free(path);
-	fm_buf_free(&text);
-	return rc;
 }
 
 static void print_summary(const struct fm_verify_counts *c, const struct fm_public *anchor)
@@ -119,7 +88,7 @@ int fm_cmd_verify(const struct fm_options *o, int *status)
 		        "verify takes one tree, for example: fleetmark verify results/NAME");
 		goto out;
 	}
-	if ((rc = read_anchor(o, &anchor)) != FM_OK)
+	if ((rc = fm_anchor_read(o, &anchor)) != FM_OK)
 		goto out;
 	if ((rc = fm_fs_dir(AT_FDCWD, o->argv[0], &dirfd)) != FM_OK ||
 	        (o->trust != NULL && (rc = fm_fs_dir(AT_FDCWD, o->trust, &newer)) != FM_OK)) {

@@ -60,6 +60,7 @@ FM_CHECK int fm_cmd_run(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_status(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_cancel(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_verify(const struct fm_options *o, int *status);
+FM_CHECK int fm_cmd_compare(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_plan(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_keygen(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_enrol(const struct fm_options *o, int *status);

@@ -39,6 +39,19 @@ const struct fm_command fm_commands[] = {
                 "The controller's public line must come from elsewhere than the tree (--key). Exit "
                 "status 4 if anything fails.",
                 "key trust base root", true, fm_cmd_verify},
+        {"compare", "TREE [TREE]", "campaigns, systems or versions against each other",
+                "Two trees: cells of the same system, candidate, instance and size (with one system "
+                "on each side: these two). One\n"
+                "tree: its systems against the first, or --base SYSTEM; with --base reference its "
+                "versions against that one. A data\n"
+                "set in the published form is taken in place of a tree. Figures come from the raw "
+                "samples; ratios are B / A, and\n"
+                "their intervals hold together with 95 % however many rows there are. Exit status "
+                "0: no difference shown; 1: a\n"
+                "difference shown; 2: wrong usage, or counts with unlike labels, which are never "
+                "joined; 3: no interval to decide\n"
+                "by; 4: a seal does not verify (--key FILE has the seals checked first).",
+                "base key", true, fm_cmd_compare},
         {"plan", "[NAME]", "previews a campaign: hosts, cells, bytes, time",
                 "Reads inventory, candidates and flags, and shows what run would do and where its "
                 "estimate of time comes from.\n"

@@ -47,7 +47,7 @@ const struct fm_option fm_option_table[] = {
         {0, "layout", FM_OPTION_TEXT, "NAME", "fleetmark (default), published or site",
                 FIELD(layout), false},
         {'o', "output", FM_OPTION_TEXT, "DIR", "where to write", FIELD(output), false},
-        {0, "base", FM_OPTION_TEXT, "SYSTEM", "the system that others are compared with",
+        {0, "base", FM_OPTION_TEXT, "SYSTEM", "the system (compare: or version) that others are compared with",
                 FIELD(base), false},
         {0, "key", FM_OPTION_TEXT, "FILE",
                 "the controller's public line; default controller.pub of $FLEETMARK_HOME",

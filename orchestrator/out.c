@@ -106,14 +106,19 @@ static void json_number(const char *key, uint64_t value)
 		printf(", \"%s\": \"%llu\"", key, (unsigned long long)value);
 }
 
-static void json_event(const struct fm_event *e)
+static void json_begin(const char *event)
 {
 	char stamp[21];
 
 	fm_stamp_now(stamp);
 	printf("{\"seq\": %llu, \"t\": \"%s\"", (unsigned long long)++out.seq, stamp);
 	json_number("mono_ns", now_ns());
-	json_text("event", e->event);
+	json_text("event", event);
+}
+
+static void json_event(const struct fm_event *e)
+{
+	json_begin(e->event);
 	json_text("system", e->system);
 	json_text("stage", e->stage);
 	json_text("candidate", e->candidate);
@@ -134,6 +139,40 @@ static void json_event(const struct fm_event *e)
 		json_number("eta_s", e->eta_s);
 	printf("}\n");
 	fflush(stdout);
+}
+
+/* An object printed over several lines, without its outer braces, on one. */
+static void json_members(const char *object)
+{
+	size_t end = strlen(object);
+
+	while (end > 0 && object[end - 1] == '\n')
+		end--;
+	end -= end > 0; /* the outer brace */
+	while (end > 0 && object[end - 1] == '\n')
+		end--;
+	for (size_t i = strspn(object, "{\n "); i < end; i++) {
+		if (object[i] != '\n') {
+			putchar(object[i]);
+			continue;
+		}
+		i += strspn(object + i + 1, " ");
+		if (i > 0 && i + 1 < end && object[i + 1] != ']' && object[i + 1] != '}')
+			putchar(' ');
+	}
+}
+
+void fm_out_object(const char *event, const char *object)
+{
+	pthread_mutex_lock(&out.lock);
+	if (out.json) {
+		json_begin(event);
+		printf(", ");
+		json_members(object);
+		printf("}\n");
+		fflush(stdout);
+	}
+	pthread_mutex_unlock(&out.lock);
 }
 
 /* ---- lines for people, with the lock held ---- */

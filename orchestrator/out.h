@@ -21,6 +21,10 @@ struct fm_event {
 };
 void fm_out_event(const struct fm_event *e);
 
+/* One object on stdout with --json, nothing without: seq, t, mono_ns, the event's name and the members of object, a JSON object in the
+ * layout of jsonp.h whose texts were escaped by it. */
+void fm_out_object(const char *event, const char *object);
+
 /* A sentence for people (stderr, not with -q; with --json as event "note"). */
 void fm_say(const char *format, ...) FM_PRINTF(1, 2);
 /* The same, only with -v. */

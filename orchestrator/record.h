@@ -127,7 +127,9 @@ struct fm_record {
 	const char *timing_scope;
 	bool complete; /* status is `complete`; otherwise only the head up to input_bytes was read
 	                */
-	bool own;      /* has the object `fleetmark` */
+	bool own;      /* has the object `fleetmark`, which says: */
+	bool emulated, smoke; /* times are not comparable; profile smoke */
+	bool ticks;           /* its count is ref_ticks */
 
 	void *document; /* what the strings point into, when read from a file */
 	char **owned;

@@ -310,6 +310,25 @@ static int read_complete(const struct fm_json_node *o, struct fm_record *r)
 	return FM_OK;
 }
 
+/* What a record of our own says beyond the published schema and pages must know. */
+static int read_own(const struct fm_json_node *o, struct fm_record *r)
+{
+	const struct fm_json_node *own, *counter;
+	const char *profile, *label;
+	int rc;
+
+	if ((rc = fm_json_object(o, "fleetmark", &own)) != FM_OK)
+		return rc;
+	if ((rc = fm_json_bool(own, "emulated", &r->emulated)) != FM_OK ||
+	        (rc = fm_json_str(own, "profile", &profile)) != FM_OK ||
+	        (rc = fm_json_object(own, "counter", &counter)) != FM_OK ||
+	        (rc = fm_json_str(counter, "label", &label)) != FM_OK)
+		return fm_wrap(rc, "fleetmark");
+	r->smoke = strcmp(profile, "smoke") == 0;
+	r->ticks = strcmp(label, "ref_ticks") == 0;
+	return FM_OK;
+}
+
 int fm_record_read(const char *what, const char *bytes, size_t len, struct fm_record *out)
 {
 	struct fm_json *document = NULL;
@@ -337,6 +356,8 @@ int fm_record_read(const char *what, const char *bytes, size_t len, struct fm_re
 	if (rc == FM_OK && out->complete)
 		rc = read_complete(o, out);
 	out->own = fm_json_has(o, "fleetmark");
+	if (rc == FM_OK && out->own && out->complete)
+		rc = read_own(o, out);
 	if (rc != FM_OK) {
 		fm_record_free(out);
 		return fm_wrap(rc, "%s", what);

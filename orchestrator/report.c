@@ -240,7 +240,7 @@ static int pages_of_all(struct fm_report *r)
 	return rc == FM_OK ? fm_page_index(r) : rc;
 }
 
-static void free_report(struct fm_report *r)
+void fm_report_close(struct fm_report *r)
 {
 	for (size_t i = 0; r->systems != NULL && i < r->system_count; i++) {
 		fm_buf_free(&r->systems[i].builds);
@@ -255,40 +255,56 @@ static void free_report(struct fm_report *r)
 	fm_plan_free(&r->plan);
 }
 
+int fm_report_open(struct fm_report *r, int dirfd, const char *base)
+{
+	int plan = -1, rc;
+
+	memset(r, 0, sizeof *r);
+	r->dirfd = dirfd;
+	r->sink.dirfd = -1;
+	if ((rc = fm_fs_dir(dirfd, "plan", &plan)) != FM_OK)
+		return rc;
+	rc = fm_plan_read(plan, &r->plan);
+	close(plan);
+	if (rc != FM_OK)
+		return rc;
+	r->smoke = strcmp(r->plan.profile, "smoke") == 0;
+	if ((rc = fm_tree_read(dirfd, &r->tree)) != FM_OK)
+		return rc;
+	return make_systems(r, base);
+}
+
+/* What no sample gives must not lie among the derived files. */
+static int look_for_extra(struct fm_report *r)
+{
+	int rc = fm_sink_extra(&r->sink, "data");
+
+	for (size_t i = 0; i < r->plan.candidates.count && rc == FM_OK; i++)
+		rc = fm_sink_extra(&r->sink, r->plan.candidates.list[i].id);
+	return rc == FM_OK ? fm_sink_extra_pages(&r->sink) : rc;
+}
+
 int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool print)
 {
-	struct fm_report r = {
-	        .dirfd = dirfd, .sink = {.dirfd = outfd, .check = check, .print = print}};
+	struct fm_report r;
 	char kept[FM_NAME_MAX + 1];
-	int plan = -1, rc;
+	int rc;
 
 	if (base == NULL && check) {
 		read_base(outfd, kept);
 		base = kept[0] == '\0' ? NULL : kept;
 	}
-	if ((rc = fm_fs_dir(dirfd, "plan", &plan)) != FM_OK)
-		return rc;
-	rc = fm_plan_read(plan, &r.plan);
-	close(plan);
-	if (rc != FM_OK)
-		return rc;
-	if ((rc = fm_tree_read(dirfd, &r.tree)) != FM_OK || (rc = make_systems(&r, base)) != FM_OK)
-		goto out;
-	r.smoke = strcmp(r.plan.profile, "smoke") == 0;
+	rc = fm_report_open(&r, dirfd, base);
+	r.sink = (struct fm_sink){.dirfd = outfd, .check = check, .print = print};
 	for (size_t i = 0; i < r.plan.candidates.count && rc == FM_OK; i++)
 		rc = one_candidate(&r, &r.plan.candidates.list[i]);
 	if (rc == FM_OK)
 		rc = pages_of_all(&r);
 	if (rc == FM_OK)
-		rc = fm_sink_extra(&r.sink, "data");
-	for (size_t i = 0; i < r.plan.candidates.count && rc == FM_OK; i++)
-		rc = fm_sink_extra(&r.sink, r.plan.candidates.list[i].id);
-	if (rc == FM_OK)
-		rc = fm_sink_extra_pages(&r.sink);
+		rc = look_for_extra(&r);
 	if (rc == FM_OK && (rc = fm_sink_sync(&r.sink)) == FM_OK)
 		rc = fm_sink_verdict(&r.sink);
-out:
-	free_report(&r);
+	fm_report_close(&r);
 	return rc;
 }
 

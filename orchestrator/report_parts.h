@@ -85,6 +85,12 @@ struct fm_report {
 	bool smoke;
 };
 
+/* Reads plan and tree.json of the tree folder dirfd; base (or NULL) becomes the first system.
+ * Nothing is written: r->sink drops what it is given until its dirfd is set. Free with
+ * fm_report_close, also after an error. */
+FM_CHECK int fm_report_open(struct fm_report *r, int dirfd, const char *base);
+void fm_report_close(struct fm_report *r);
+
 /* pseudoXOF with these output bits on this system at this size; NULL if it was not measured. */
 const struct fm_brief *fm_report_baseline(
         const struct fm_report *r, int system, int bits, int64_t bytes);

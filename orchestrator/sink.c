@@ -96,9 +96,11 @@ int fm_sink_sync(struct fm_sink *s)
 
 int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t len)
 {
-	char **slot = fm_grow(&s->paths, &s->path_count, sizeof *slot);
+	char **slot;
 
-	if (slot == NULL)
+	if (s->dirfd < 0)
+		return FM_OK;
+	if ((slot = fm_grow(&s->paths, &s->path_count, sizeof *slot)) == NULL)
 		return FM_ERR_MEMORY;
 	if ((*slot = fm_strdup(path)) == NULL) {
 		s->path_count--;

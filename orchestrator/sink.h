@@ -5,7 +5,7 @@
 #include "protocol/buf.h"
 
 struct fm_sink {
-	int dirfd;
+	int dirfd;        /* -1: everything given is dropped */
 	bool check;       /* write nothing, compare */
 	bool print;       /* a line "differs: PATH" on stdout per differing file */
 	size_t files;     /* given so far */

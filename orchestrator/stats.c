@@ -136,19 +136,51 @@ double fm_between(double variance, double within, double k)
 	return b > 0 ? b : 0;
 }
 
+/* P(T > t) of Student's t with df degrees of freedom, t >= 0: with x = atan(t / sqrt df) the
+ * probability within +-t is, for odd df, 2/pi (x + sin x (cos x + 2/3 cos^3 x + 2*4/(3*5) cos^5 x
+ * ...)), for even df sin x (1 + 1/2 cos^2 x + 1*3/(2*4) cos^4 x ...), up to cos^(df-2). */
+static double t_above(double t, size_t df)
+{
+	double x = atan(t / sqrt((double)df)), c = cos(x), term = df % 2 ? c : 1, sum = 0;
+
+	for (size_t k = df % 2 ? 1 : 0; k + 2 <= df; k += 2) {
+		sum += term;
+		term *= c * c * (double)(k + 1) / (double)(k + 2);
+	}
+	sum *= sin(x);
+	return df % 2 ? 0.5 - (x + sum) / acos(-1.0) : (1 - sum) / 2;
+}
+
+double fm_t_upper(double upper, size_t df)
+{
+	double low = 0, high = 1;
+
+	if (df < 1 || !(upper >= 1e-9) || !(upper < 0.5))
+		return NAN;
+	while (t_above(high, df) > upper)
+		high *= 2;
+	for (int i = 0; i < 100 && high - low > 1e-10 * high; i++) {
+		double middle = low + (high - low) / 2;
+		if (t_above(middle, df) > upper)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low + (high - low) / 2;
+}
+
 /* With g = t^2 vb / b^2 < 1: (r +- (t / b) sqrt(va (1 - g) + r^2 vb)) / (1 - g). */
-struct fm_ratio fm_fieller(double a, double va, size_t na, double b, double vb, size_t nb)
+struct fm_ratio fm_fieller_at(
+        double t, double a, double va, size_t na, double b, double vb, size_t nb)
 {
 	struct fm_ratio out = {NAN, NAN, NAN};
-	size_t n = na < nb ? na : nb;
-	double t, g, width;
+	double g, width;
 
 	if (!isfinite(a) || !isfinite(b) || b == 0)
 		return out;
 	out.r = a / b;
-	if (n < 2 || !isfinite(va) || !isfinite(vb))
+	if (na < 2 || nb < 2 || !isfinite(va) || !isfinite(vb) || !isfinite(t))
 		return out;
-	t = fm_t975(n - 1);
 	g = t * t * vb / (b * b);
 	if (!(g < 1))
 		return out;
@@ -156,4 +188,11 @@ struct fm_ratio fm_fieller(double a, double va, size_t na, double b, double vb, 
 	out.low = (out.r - width) / (1 - g);
 	out.high = (out.r + width) / (1 - g);
 	return out;
+}
+
+struct fm_ratio fm_fieller(double a, double va, size_t na, double b, double vb, size_t nb)
+{
+	size_t n = na < nb ? na : nb;
+
+	return fm_fieller_at(n < 2 ? NAN : fm_t975(n - 1), a, va, na, b, vb, nb);
 }

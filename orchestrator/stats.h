@@ -64,5 +64,12 @@ struct fm_ratio {
 	double r, low, high;
 };
 struct fm_ratio fm_fieller(double a, double va, size_t na, double b, double vb, size_t nb);
+/* The same at a given t. */
+struct fm_ratio fm_fieller_at(
+        double t, double a, double va, size_t na, double b, double vb, size_t nb);
+
+/* The t that Student's t with df degrees of freedom exceeds with probability upper, 1e-9 <= upper
+ * < 0.5, to 9 digits; NAN outside. Exact finite sums for whole df, inverted by bisection. */
+double fm_t_upper(double upper, size_t df);
 
 #endif

@@ -33,6 +33,9 @@ struct fake {
 	int processes;     /* of a cell */
 	const char *about; /* of x86_1; host text that must stay text */
 	bool smoke;
+	bool ticks;   /* x86_1 has no core cycles, but ticks of a clock that runs at half their rate
+	               */
+	int permille; /* cost of a call of Toy-512 on x86_1, above that of the others */
 };
 
 static void fake_instance(struct fm_candidate *c, const char *name, int bits, bool kat)
@@ -153,6 +156,10 @@ static void fake_samples(
 	int windows = 4;
 	/* cost per call in cycles: 5 a byte and 1,000; the clock runs at 2 GHz, ticks at 1 GHz */
 	long cycles = 1000 + (long)bytes * (strcmp(instance, "Toy-1024") == 0 ? 9 : 5);
+	bool counts = system == 0 && !f->ticks;
+
+	if (system == 0 && strcmp(instance, "Toy-512") == 0)
+		cycles += cycles * f->permille / 1000;
 
 	snprintf(stem, sizeof stem, "%s__reference__hash_%u", instance, bytes);
 	for (int c = 0; c < FM_PROC_COLUMNS; c++)
@@ -166,8 +173,8 @@ static void fake_samples(
 			MUST(fm_buf_printf(&process, "%d\n", p));
 			MUST(fm_buf_printf(&calls, "%d\n", 100 + w));
 			MUST(fm_buf_printf(&ns, "%ld\n", each * (100 + w) / 2));
-			MUST(fm_buf_printf(&count, "%ld\n",
-			        system == 0 ? each * (100 + w) : each * (100 + w) / 2));
+			MUST(fm_buf_printf(
+			        &count, "%ld\n", counts ? each * (100 + w) : each * (100 + w) / 2));
 			MUST(fm_buf_printf(&events, "%d\n", replaced ? 2 : 0));
 		}
 		for (int c = 0; c < FM_PROC_COLUMNS; c++) {
@@ -192,7 +199,7 @@ static void fake_samples(
 		const char *column;
 		struct fm_buf *b;
 	} files[] = {{"process", &process}, {"calls", &calls}, {"ns", &ns},
-	        {system == 0 ? "core_cycles" : "ref_ticks", &count}, {"events", &events}};
+	        {counts ? "core_cycles" : "ref_ticks", &count}, {"events", &events}};
 	for (size_t i = 0; i < 5; i++) {
 		snprintf(path, sizeof path, "samples/%s.%s.txt", stem, files[i].column);
 		fake_file(fd, path, files[i].b);
@@ -317,9 +324,10 @@ static void fake_measure(
 	fm_jsonw_close(w);
 	fm_jsonw_str(w, "core_type", "unknown");
 	fm_jsonw_object(w, "counter");
-	fm_jsonw_int(w, "hz", system == 0 ? 0 : 1000000000);
-	fm_jsonw_str(w, "label", system == 0 ? "core_cycles" : "ref_ticks");
-	fm_jsonw_str(w, "pmu", system == 0 ? "cpu" : "none");
+	bool counts = system == 0 && !f->ticks;
+	fm_jsonw_int(w, "hz", counts ? 0 : 1000000000);
+	fm_jsonw_str(w, "label", counts ? "core_cycles" : "ref_ticks");
+	fm_jsonw_str(w, "pmu", counts ? "cpu" : "none");
 	fm_jsonw_int(w, "read_pair_milli", 30000);
 	fm_jsonw_array(w, "rejected");
 	if (system == 1)
@@ -327,8 +335,8 @@ static void fake_measure(
 	fm_jsonw_close(w);
 	fm_jsonw_int(w, "resolution", 1);
 	fm_jsonw_str(w, "scope", system == 0 ? "user" : "emulated");
-	fm_jsonw_str(w, "source", system == 0 ? "perf_rdpmc" : "cntvct");
-	fm_jsonw_int(w, "truth_permille", system == 0 ? 1000 : -1);
+	fm_jsonw_str(w, "source", counts ? "perf_rdpmc" : system == 0 ? "tsc" : "cntvct");
+	fm_jsonw_int(w, "truth_permille", counts ? 1000 : -1);
 	fm_jsonw_close(w);
 	fm_jsonw_int(w, "cpu", 2);
 	fm_jsonw_array(w, "host_checks");
@@ -518,16 +526,14 @@ static void fake_tree_json(const struct fake *f)
 	fake_file(f->dirfd, "tree.json", &out);
 }
 
-/* Everything but trust/ and the tree's own seal, in the empty folder dirfd. */
-static void fake_tree(struct fake *f, int dirfd, int processes, bool smoke, const char *about)
+/* Everything but trust/ and the tree's own seal, in the empty folder dirfd; how holds processes,
+ * about and the other wishes. */
+static void fake_tree_as(struct fake *f, int dirfd, const struct fake *how)
 {
 	unsigned char seed[32] = {0};
 
-	memset(f, 0, sizeof *f);
+	*f = *how;
 	f->dirfd = dirfd;
-	f->processes = processes;
-	f->smoke = smoke;
-	f->about = about;
 	MUST(fm_crypto_init());
 	MUST(fm_identity_from_seed(seed, &f->controller));
 	for (int s = 0; s < 2; s++) {
@@ -539,6 +545,14 @@ static void fake_tree(struct fake *f, int dirfd, int processes, bool smoke, cons
 		for (size_t c = 0; c < f->plan.candidates.count; c++)
 			fake_bundle(f, s, &f->plan.candidates.list[c]);
 	fake_tree_json(f);
+}
+
+static inline void fake_tree(
+        struct fake *f, int dirfd, int processes, bool smoke, const char *about)
+{
+	const struct fake how = {.processes = processes, .smoke = smoke, .about = about};
+
+	fake_tree_as(f, dirfd, &how);
 }
 
 static void fake_free(struct fake *f)
