@@ -32,6 +32,7 @@ struct fm_agent {
 	char *path;          /* its absolute path */
 	char *self, *worker; /* this program and the worker beside it, absolute */
 	char source[65];     /* digest of the agent's sources, as the bootstrap knows it */
+	const char *world;   /* path of a made-up machine, only in tests; NULL */
 };
 
 /* Opens (makes, 0700) the work folder, which must be an absolute path owned by this user; source is

@@ -93,8 +93,8 @@ int fm_call_status(struct fm_attach *at, struct fm_text *call, struct fm_buf *re
  */
 static void detach(const struct fm_agent *a, const char *campaign, int dir, int back)
 {
-	const char *argv[] = {
-	        a->self, "job", "--workdir", a->path, "--source", a->source, campaign, NULL};
+	const char *argv[] = {a->self, "job", "--workdir", a->path, "--source", a->source, campaign,
+	        a->world == NULL ? NULL : "--world", a->world, NULL};
 	const char *env[] = {NULL, NULL};
 	char *door = NULL;
 	int null, log;

@@ -1,6 +1,7 @@
 /* evidence.c: writes evidence.json of one candidate, exactly the fields of FORMATS.md section 4.2
  * in byte order of their keys. */
 #include "agent/evidence_measure.h"
+#include "protocol/world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,10 @@ int fm_evidence_write(const struct fm_job *j, const struct fm_candidate_work *c,
 	fm_jsonw_str(&w, "schema", "evidence/1");
 	fm_jsonw_str(&w, "source_sha256", c->plan->source);
 	fm_jsonw_str(&w, "system", j->mandate.plan.system);
+#ifdef FLEETMARK_TESTING
+	if (j->agent->world != NULL)
+		fm_jsonw_str(&w, "test_world", fm_world_now()->sha256);
+#endif
 	put_toolchain(&w, j);
 	rc = fm_jsonw_end(&w);
 	if (rc == FM_OK)

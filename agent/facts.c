@@ -1,6 +1,7 @@
 /* facts.c: reads what this machine is: identity, processor, memory, emulator, tools. */
 #include "agent/facts.h"
 #include "agent/spawn.h"
+#include "protocol/hostfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,18 +18,7 @@
 
 int fm_facts_text(const char *path, char *out, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	size_t used = 0;
-	ssize_t n = 0;
-
-	out[0] = '\0';
-	if (fd < 0)
-		return -1;
-	while (used < size - 1 && (n = read(fd, out + used, size - 1 - used)) > 0)
-		used += (size_t)n;
-	close(fd);
-	out[used] = '\0';
-	return n < 0 && used == 0 ? -1 : (int)used;
+	return fm_hostfile_read(path, out, size);
 }
 
 bool fm_facts_line(const char *path, char out[FM_HOST_TEXT])

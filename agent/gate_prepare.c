@@ -14,8 +14,7 @@ static int selftest(struct fm_job *j, bool message)
 	int rc;
 
 	memset(&run, 0, sizeof run);
-	if ((rc = fm_text_begin(&order, "order")) != FM_OK ||
-	        (rc = fm_text_put(&order, "task", "selftest")) != FM_OK)
+	if ((rc = fm_order_begin(&order, "selftest")) != FM_OK)
 		goto out;
 	if (message)
 		rc = fm_text_put(&order, "message_file", "%s/" FM_GATE_MESSAGE, j->agent->path);

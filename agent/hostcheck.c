@@ -24,8 +24,7 @@ int fm_hostcheck_counter(
 	memset(out, 0, sizeof *out);
 	out->steal_before = fm_hostcheck_steal(cpu);
 	memset(&run, 0, sizeof run);
-	if ((rc = fm_text_begin(&order, "order")) != FM_OK ||
-	        (rc = fm_text_put(&order, "task", "counters")) != FM_OK ||
+	if ((rc = fm_order_begin(&order, "counters")) != FM_OK ||
 	        (rc = fm_text_put(&order, "cpu", "%d", cpu)) != FM_OK ||
 	        (rc = fm_text_end(&order)) != FM_OK ||
 	        (rc = fm_run_once(a, &order, 60000, &child, &run)) != FM_OK)

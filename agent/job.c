@@ -129,6 +129,7 @@ static int begin(struct fm_job *j, const char *campaign)
 	        (rc = take_host(j)) != FM_OK)
 		return rc;
 	j->smoke = strcmp(j->mandate.plan.profile, "smoke") == 0;
+	j->rigorous = strcmp(j->mandate.plan.profile, "rigorous") == 0;
 	fm_facts_boot(j->boot);
 	if (j->mandate.dispatch.deadline_s != 0)
 		j->deadline_ns = fm_agent_boot_ns() + j->mandate.dispatch.deadline_s * 1000000000u;
@@ -159,8 +160,7 @@ static int clock_again(struct fm_job *j)
 
 	memset(&run, 0, sizeof run);
 	j->clock_again_hz = j->clock_again_iqr_ppm = j->clock_again_tick_hz = -1;
-	if ((rc = fm_text_begin(&order, "order")) == FM_OK &&
-	        (rc = fm_text_put(&order, "task", "clock")) == FM_OK &&
+	if ((rc = fm_order_begin(&order, "clock")) == FM_OK &&
 	        (rc = fm_text_put(&order, "cpu", "%d", j->cpu)) == FM_OK &&
 	        (rc = fm_text_end(&order)) == FM_OK)
 		rc = fm_run_once(j->agent, &order, 60000, &child, &run);

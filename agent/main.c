@@ -2,6 +2,7 @@
  * detached part). */
 #include "agent/agent.h"
 #include "agent/attach.h"
+#include "agent/fake.h"
 #include "agent/job.h"
 #include "agent/spawn.h"
 
@@ -22,7 +23,7 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-	const char *workdir = NULL, *source = NULL, *campaign = NULL;
+	const char *workdir = NULL, *source = NULL, *campaign = NULL, *world = NULL;
 	struct rlimit no_core = {0, 0};
 	struct fm_agent agent;
 	int rc, i;
@@ -38,6 +39,10 @@ int main(int argc, char **argv)
 			workdir = argv[++i];
 		else if (i + 1 < argc && strcmp(argv[i], "--source") == 0)
 			source = argv[++i];
+#ifdef FLEETMARK_TESTING
+		else if (i + 1 < argc && strcmp(argv[i], "--world") == 0)
+			world = argv[++i];
+#endif
 		else if (argv[1][0] == 'j' && campaign == NULL && argv[i][0] != '-')
 			campaign = argv[i];
 		else
@@ -54,6 +59,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "fleetmark-agent: %s\n", fm_error_text());
 		return fm_error_status(rc);
 	}
+	agent.world = world;
+#ifdef FLEETMARK_TESTING
+	if (world != NULL && (rc = fm_fake_use(world)) != FM_OK) {
+		fprintf(stderr, "fleetmark-agent: %s\n", fm_error_text());
+		return fm_error_status(rc);
+	}
+#endif
 	if (argv[1][0] == 'a')
 		rc = fm_attach_serve(&agent, 0, 1);
 	else

@@ -1,6 +1,7 @@
 /* runner.c: one worker process from order to results; nothing it wrote is believed beyond the form.
  */
 #include "agent/runner.h"
+#include "agent/fake.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,17 @@
 #define RESULTS_MAX (1u << 20)
 #define LOG_MAX     (64u << 10)
 #define LINE_MAX_   1100
+
+int fm_order_begin(struct fm_buf *order, const char *task)
+{
+	int rc = fm_text_begin(order, "order");
+
+#ifdef FLEETMARK_TESTING
+	if (rc == FM_OK)
+		rc = fm_fake_order(order);
+#endif
+	return rc != FM_OK ? rc : fm_text_put(order, "task", "%s", task);
+}
 
 int fm_run_start(const struct fm_agent *a, const struct fm_buf *order, uint64_t timeout_ms,
         struct fm_child *c)

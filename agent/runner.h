@@ -30,6 +30,9 @@ struct fm_run {
 	bool malformed;     /* a line that the form does not allow: the rest was not read */
 };
 
+/* Head and task of an order. */
+FM_CHECK int fm_order_begin(struct fm_buf *order, const char *task);
+
 /* Starts a worker on this order (job text, complete). */
 FM_CHECK int fm_run_start(const struct fm_agent *a, const struct fm_buf *order, uint64_t timeout_ms,
         struct fm_child *c);

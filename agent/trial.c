@@ -2,6 +2,8 @@
  * it stands. */
 #include "agent/trial.h"
 
+#include "agent/fake.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -116,6 +118,20 @@ static void fill(const struct fm_child *child, const struct fm_run *run, struct 
 	p->col[FM_COL_windows] = (int64_t)run->window_count;
 }
 
+/* When the next process starts, since the job did. */
+static int64_t started_ns(const struct fm_candidate_work *c)
+{
+	uint64_t ns;
+
+#ifdef FLEETMARK_TESTING
+	if (fm_fake_clock(&ns))
+		return (int64_t)ns;
+#endif
+	ns = fm_agent_boot_ns() - c->base_ns;
+	return (int64_t)ns;
+}
+
+/* One process. round 0: the planning process, which counts for nothing. */
 static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell,
         unsigned round, unsigned number, bool may_retry)
 {
@@ -128,18 +144,28 @@ static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell
 
 	memset(&p, 0, sizeof p);
 	memset(&run, 0, sizeof run);
-	p.col[FM_COL_process] = 1;
+	p.col[FM_COL_process] = round == 0 ? 0 : 1;
 	if (cell->taken_count > 0)
 		p.col[FM_COL_process] = cell->taken[cell->taken_count - 1].col[FM_COL_process] + 1;
 	p.col[FM_COL_attempt] = number;
 	p.col[FM_COL_round] = round;
-	p.col[FM_COL_started_ns] = (int64_t)(fm_agent_boot_ns() - c->base_ns);
+	p.col[FM_COL_started_ns] = started_ns(c);
 	limit = (work / 1000000u) * 5 + (j->emulated ? 300000u : 60000u);
+#ifdef FLEETMARK_TESTING
+	fm_fake_turn(c->timed, cell->timed);
+#endif
 	if ((rc = order_text(j, c, cell, (long long)p.col[FM_COL_process], &order)) == FM_OK)
 		rc = fm_run_once(j->agent, &order, limit, &child, &run);
 	if (rc == FM_OK) {
+#ifdef FLEETMARK_TESTING
+		fm_fake_child(&run, &child);
+#endif
+		c->timed += round != 0;
+		cell->timed += round != 0;
 		fill(&child, &run, &p);
 		fm_trial_judge(&child, &run, may_retry, &p);
+		if (round == 0 && p.col[FM_COL_state] != FM_INVALID)
+			p.col[FM_COL_state] = FM_PLANNING;
 		p.windows = run.windows;
 		p.window_count = run.window_count;
 		run.windows = NULL;
@@ -154,6 +180,23 @@ static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell
 	fm_run_free(&run);
 	fm_child_free(&child);
 	fm_buf_free(&order);
+	return rc;
+}
+
+static const struct fm_process *planned(const struct fm_cell_work *cell)
+{
+	for (size_t i = cell->taken_count; i > 0; i--)
+		if (cell->taken[i - 1].col[FM_COL_state] == FM_PLANNING)
+			return &cell->taken[i - 1];
+	return NULL;
+}
+
+int fm_trial_planning(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell)
+{
+	int rc = planned(cell) != NULL ? FM_OK : attempt(j, c, cell, 0, 1, false);
+
+	if (rc == FM_OK && planned(cell) != NULL)
+		cell->process_ns = (uint64_t)planned(cell)->col[FM_COL_wall_ns];
 	return rc;
 }
 

@@ -10,6 +10,11 @@
 FM_CHECK int fm_trial_slot(
         struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell, unsigned round);
 
+/* Runs the planning process of the cell unless the spool has it, and takes from it what a process
+ * costs (process_ns; unchanged if it was invalid). */
+FM_CHECK int fm_trial_planning(
+        struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell);
+
 /* The judgement on evidence outside the counts: sets state and reason of p. may_retry: a disturbed
  * process can still be replaced. */
 void fm_trial_judge(const struct fm_child *child, const struct fm_run *run, bool may_retry,

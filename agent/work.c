@@ -50,6 +50,7 @@ static int make_unit(
 
 		c->operation = v->operations.at[i];
 		c->bytes = fm_jobplan_bytes(c->operation);
+		c->series = "";
 		c->t1_ns = c->rss_baseline_kib = c->rss_peak_kib = c->io_buffers_bytes = -1;
 		snprintf(c->stem, sizeof c->stem, "%s__%s", u->stem, c->operation);
 	}
@@ -195,8 +196,7 @@ int fm_order_library(struct fm_buf *order, const char *task, const struct fm_can
 {
 	int rc;
 
-	if ((rc = fm_text_begin(order, "order")) != FM_OK ||
-	        (rc = fm_text_put(order, "task", "%s", task)) != FM_OK ||
+	if ((rc = fm_order_begin(order, task)) != FM_OK ||
 	        (rc = fm_text_put(order, "library", "%s", u->library)) != FM_OK ||
 	        (rc = fm_text_put(order, "library_sha256", "%s", u->library_sha256)) != FM_OK ||
 	        (rc = fm_text_put(order, "candidate", "%s", c->plan->candidate)) != FM_OK ||

@@ -13,24 +13,24 @@
 
 /* Columns of env/<stem>.process.tsv in their order (FORMATS.md section 11). The first ten are the
  * agent's own. */
-#define FM_COLUMNS(X)                                                                            \
-	X(process)                                                                               \
-	X(attempt)                                                                               \
-	X(round)                                                                                 \
-	X(state)                                                                                 \
-	X(replaced_by)                                                                           \
-	X(reason)                                                                                \
-	X(cpu)                                                                                   \
-	X(started_ns)                                                                            \
-	X(wall_ns)                                                                               \
-	X(windows)                                                                               \
-	X(first_call_ns)                                                                         \
-	X(read_pair_milli)                                                                       \
-	X(frame_milli) X(truth_permille) X(time_enabled_ns) X(time_running_ns) X(run_delay_ns)   \
-	        X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us)  \
-	                X(steal_ticks) X(throttle_delta) X(temp_start_mc) X(temp_end_mc)         \
-	                        X(stack_shift) X(message_offset) X(digest_offset) X(entry_mod64) \
-	                                X(entry_mod4096)
+#define FM_COLUMNS(X)                                                                              \
+	X(process)                                                                                 \
+	X(attempt)                                                                                 \
+	X(round)                                                                                   \
+	X(state)                                                                                   \
+	X(replaced_by)                                                                             \
+	X(reason)                                                                                  \
+	X(cpu)                                                                                     \
+	X(started_ns)                                                                              \
+	X(wall_ns)                                                                                 \
+	X(windows)                                                                                 \
+	X(first_call_ns)                                                                           \
+	X(read_pair_milli)                                                                         \
+	X(frame_milli)                                                                             \
+	X(truth_permille) X(time_enabled_ns) X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) \
+	        X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us) X(steal_ticks)        \
+	                X(throttle_delta) X(temp_start_mc) X(temp_end_mc) X(stack_shift)           \
+	                        X(message_offset) X(digest_offset) X(entry_mod64) X(entry_mod4096)
 enum fm_column {
 #define FM_COLUMN_ENUM_(name) FM_COL_##name,
 	FM_COLUMNS(FM_COLUMN_ENUM_)
@@ -77,15 +77,18 @@ struct fm_cell_work {
 	char message_sha256[65], digest_sha256[65];
 	int64_t t1_ns, rss_baseline_kib, rss_peak_kib, io_buffers_bytes;
 	/* plan */
-	unsigned processes, windows;
+	const char *series; /* of an information series: varied, unaligned, again; else "" */
+	unsigned processes; /* planned; with looks the least */
+	unsigned most;      /* of them; more than processes: it looks, and goes on if need be */
+	unsigned windows;
 	uint64_t calls, min_ns;
+	uint64_t process_ns; /* what one process takes */
 	bool warm, few_calls;
 	/* taken */
 	struct fm_process *taken;
 	size_t taken_count;
-	uint64_t used_ns;
-	unsigned round_done;  /* rounds whose process is final */
-	bool unsettled, over; /* over: no more processes */
+	uint64_t used_ns, timed; /* timed: processes of this dispatch */
+	bool unsettled, over;    /* over: no more processes */
 	const char *stop;
 	/* outcome: status NULL while open */
 	const char *status, *klass, *reason;
@@ -116,6 +119,8 @@ struct fm_unit {
 	uint64_t kat_ns;
 	struct fm_cell_work *cells; /* sorted by bytes of the operation's name */
 	size_t cell_count;
+	struct fm_cell_work *series; /* information beside the cells, only in profile rigorous */
+	size_t series_count;
 };
 
 struct fm_candidate_work {
@@ -130,6 +135,7 @@ struct fm_candidate_work {
 	uint64_t base_ns; /* CLOCK_BOOTTIME from which started_ns of its processes counts */
 	char started_at[21], order_seed[17];
 	uint64_t started_ns;
+	uint64_t timed;                      /* processes that were timed so far in this dispatch */
 	int no_new_privs, landlock, seccomp; /* what the workers reported */
 	bool done;                           /* sealed with this nonce before, as sealed_sha256 */
 	char sealed_sha256[65];
@@ -155,7 +161,7 @@ struct fm_job {
 	struct fm_candidate_work *candidates;
 	size_t candidate_count;
 	int cpu; /* the measured core */
-	bool emulated, smoke;
+	bool emulated, smoke, rigorous;
 	char no_message[FM_HOST_TEXT]; /* why there is no 1 GiB message for KAT_2_33, "" */
 	char boot[65];
 	uint64_t deadline_ns;        /* CLOCK_BOOTTIME; 0: none yet */

@@ -51,7 +51,8 @@ static const struct fm_field measure_fields[] = {E("profile", measure.profile, F
 
 static const struct fm_field counter_fields[] = {
         EW("label", counter.label, "core_cycles ref_ticks ns"),
-        EW("source", counter.source, "perf_rdpmc perf_user perf_read tsc cntvct clock"),
+        EW("source", counter.source,
+                "perf_rdpmc perf_user perf_read perf_read_toggle rdpmc pmccntr tsc cntvct clock"),
         EW("scope", counter.scope, "user emulated wall"), E("pmu", counter.pmu, FM_STR),
         E("hz", counter.hz, FM_INT), E("resolution", counter.resolution, FM_INT),
         E("read_pair_milli", counter.read_pair_milli, FM_INT),

@@ -1,17 +1,15 @@
 /* clock.c: wall time, and the addition chain whose cost in core cycles is known. */
 #include "agent/worker/clock.h"
 
+#include "agent/worker/ops.h"
+
 #include <stdlib.h>
-#include <time.h>
 
 static uint64_t begun;
 
 uint64_t fm_clock_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return fm_ops->clock();
 }
 
 void fm_clock_begin(void)
@@ -26,16 +24,7 @@ uint64_t fm_clock_elapsed(void)
 
 void fm_clock_chain(uint64_t rounds)
 {
-	uint64_t sum = 1, step = 3;
-
-	for (uint64_t i = 0; i < rounds; i++) {
-		/* register to register: new cores fold an addition of a constant while renaming */
-#if defined(__x86_64__)
-		__asm__ volatile(".rept 256\n\tadd %1, %0\n\t.endr" : "+r"(sum) : "r"(step) : "cc");
-#else
-		__asm__ volatile(".rept 256\n\tadd %0, %0, %1\n\t.endr" : "+r"(sum) : "r"(step));
-#endif
-	}
+	fm_ops->chain(rounds);
 }
 
 static int by_value(const void *a, const void *b)

@@ -14,18 +14,40 @@
 #define READINGS 1000
 #define PAIRS    101
 
-static const struct fm_counter_ops *const sources[] = {
+static const struct fm_counter_source *const x86_64[] = {&fm_counter_rdpmc, &fm_counter_perf_rdpmc,
+        &fm_counter_perf_read, &fm_counter_tsc, &fm_counter_clock};
+static const struct fm_counter_source *const aarch64[] = {&fm_counter_pmccntr,
+        &fm_counter_perf_user, &fm_counter_perf_read, &fm_counter_perf_read_toggle,
+        &fm_counter_cntvct, &fm_counter_clock};
+static const struct fm_counter_source *const others[] = {&fm_counter_clock};
+
 #if defined(__x86_64__)
-        &fm_counter_perf_rdpmc,
-        &fm_counter_perf_read,
-        &fm_counter_tsc,
+#define ARCH "x86_64"
 #elif defined(__aarch64__)
-        &fm_counter_perf_user,
-        &fm_counter_perf_read,
-        &fm_counter_cntvct,
+#define ARCH "aarch64"
+#else
+#define ARCH "other"
 #endif
-        &fm_counter_clock,
-};
+
+const struct fm_counter_source *const *fm_counter_sources(const char *arch, bool raw, size_t *count)
+{
+	const struct fm_counter_source *const *list = others;
+
+	*count = sizeof others / sizeof others[0];
+	if (strcmp(arch, "x86_64") == 0) {
+		list = x86_64;
+		*count = sizeof x86_64 / sizeof x86_64[0];
+	} else if (strcmp(arch, "aarch64") == 0) {
+		list = aarch64;
+		*count = sizeof aarch64 / sizeof aarch64[0];
+	} else {
+		return list;
+	}
+	if (raw)
+		return list;
+	--*count;
+	return list + 1;
+}
 
 const char *fm_label_name(enum fm_label label)
 {
@@ -57,14 +79,14 @@ int fm_counter_read(struct fm_counter *c, struct fm_count *out)
 {
 	out->label = c->label;
 	out->value = 0;
-	return c->ops->read(c, &out->value);
+	return c->source->read(c, &out->value);
 }
 
 void fm_counter_close(struct fm_counter *c)
 {
-	if (c->ops != NULL && c->ops->close != NULL)
-		c->ops->close(c);
-	c->ops = NULL;
+	if (c->source != NULL && c->source->close != NULL)
+		c->source->close(c);
+	c->source = NULL;
 }
 
 /* Smallest step that is not zero; readings must not fall, and must move. */
@@ -89,7 +111,8 @@ static int find_resolution(struct fm_counter *c)
 			c->resolution = step.value;
 	}
 	if (rc == FM_OK && c->resolution == 0)
-		rc = fm_fail(FM_ERR_MEASURE, "%d readings are all the same", READINGS);
+		rc = fm_fail(FM_ERR_MEASURE, "counter %" PRIu64 " while time passed (%d readings)",
+		        last.value, READINGS);
 	return rc;
 }
 
@@ -118,9 +141,9 @@ int fm_counter_selftest(struct fm_counter *c)
 
 	if ((rc = find_resolution(c)) != FM_OK || (rc = find_read_pair(c)) != FM_OK)
 		return rc;
-	if (c->ops->times == NULL)
+	if (c->source->times == NULL)
 		return FM_OK;
-	if ((rc = c->ops->times(c, &enabled, &running)) != FM_OK)
+	if ((rc = c->source->times(c, &enabled, &running)) != FM_OK)
 		return rc;
 	if (running != enabled)
 		return fm_fail(FM_ERR_MEASURE,
@@ -159,7 +182,7 @@ int fm_counter_truth(struct fm_counter *c, uint64_t chain, unsigned runs)
 
 /* For the probe's child: opens and reads; only a signal matters there. */
 struct attempt {
-	const struct fm_counter_ops *ops;
+	const struct fm_counter_source *source;
 	int cpu;
 };
 
@@ -182,14 +205,14 @@ static bool is_emulated(void)
 #endif
 }
 
-static void init(struct fm_counter *c, const struct fm_counter_ops *ops)
+static void init(struct fm_counter *c, const struct fm_counter_source *source)
 {
 	memset(c, 0, sizeof *c);
-	c->ops = ops;
-	c->label = ops->label;
-	c->scope = ops->label != FM_LABEL_CORE_CYCLES ? "wall"
-	           : is_emulated()                    ? "emulated"
-	                                              : "user";
+	c->source = source;
+	c->label = source->label;
+	c->scope = source->label != FM_LABEL_CORE_CYCLES ? "wall"
+	           : is_emulated()                       ? "emulated"
+	                                                 : "user";
 	c->fd = -1;
 	c->truth_permille = -1;
 	snprintf(c->pmu, sizeof c->pmu, "none");
@@ -201,27 +224,27 @@ static void try_reading(void *arg)
 	struct fm_counter c;
 	uint64_t value;
 
-	init(&c, a->ops);
-	if (a->ops->open(&c, a->cpu) == FM_OK)
+	init(&c, a->source);
+	if (a->source->open(&c, a->cpu) == FM_OK)
 		for (unsigned i = 0; i < 3; i++)
-			(void)a->ops->read(&c, &value);
+			(void)a->source->read(&c, &value);
 }
 
 static int try_source(
-        const struct fm_counter_ops *ops, struct fm_counter *c, int cpu, uint64_t chain)
+        const struct fm_counter_source *source, struct fm_counter *c, int cpu, uint64_t chain)
 {
-	struct attempt attempt = {ops, cpu};
+	struct attempt attempt = {source, cpu};
 	int rc;
 
-	init(c, ops);
+	init(c, source);
 	if ((rc = fm_probe(try_reading, &attempt)) != FM_OK)
 		return rc;
-	if ((rc = ops->open(c, cpu)) != FM_OK)
+	if ((rc = source->open(c, cpu)) != FM_OK)
 		return rc;
-	if ((rc = fm_counter_selftest(c)) == FM_OK && ops->label == FM_LABEL_CORE_CYCLES)
+	if ((rc = fm_counter_selftest(c)) == FM_OK && source->label == FM_LABEL_CORE_CYCLES)
 		rc = fm_counter_truth(c, chain, 9);
-	if (rc != FM_OK && ops->close != NULL)
-		ops->close(c);
+	if (rc != FM_OK && source->close != NULL)
+		source->close(c);
 	return rc;
 }
 
@@ -234,8 +257,8 @@ static void reject(struct fm_rejected *why, const char *source)
 	why->count++;
 }
 
-int fm_counter_choose_from(const struct fm_counter_ops *const *list, size_t n, struct fm_counter *c,
-        int cpu, const char *wanted, uint64_t chain, struct fm_rejected *why)
+int fm_counter_choose_from(const struct fm_counter_source *const *list, size_t n,
+        struct fm_counter *c, int cpu, const char *wanted, uint64_t chain, struct fm_rejected *why)
 {
 	const bool any = strcmp(wanted, "auto") == 0;
 	bool known = any;
@@ -243,15 +266,15 @@ int fm_counter_choose_from(const struct fm_counter_ops *const *list, size_t n, s
 	if (why != NULL)
 		why->count = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!any && strcmp(wanted, list[i]->source) != 0)
+		if (!any && strcmp(wanted, list[i]->name) != 0)
 			continue;
 		known = true;
 		if (try_source(list[i], c, cpu, chain) == FM_OK)
 			return FM_OK;
-		reject(why, list[i]->source);
+		reject(why, list[i]->name);
 	}
 	init(c, &fm_counter_clock);
-	c->ops = NULL;
+	c->source = NULL;
 	if (!known)
 		return fm_fail(
 		        FM_ERR_MISSING, "counter %s is not known on this architecture", wanted);
@@ -261,6 +284,10 @@ int fm_counter_choose_from(const struct fm_counter_ops *const *list, size_t n, s
 int fm_counter_choose(
         struct fm_counter *c, int cpu, const char *wanted, uint64_t chain, struct fm_rejected *why)
 {
-	return fm_counter_choose_from(
-	        sources, sizeof sources / sizeof sources[0], c, cpu, wanted, chain, why);
+	const bool named = strcmp(wanted, "auto") != 0 && strcmp(wanted, "raw") != 0;
+	size_t count;
+	const struct fm_counter_source *const *list =
+	        fm_counter_sources(ARCH, strcmp(wanted, "auto") != 0, &count);
+
+	return fm_counter_choose_from(list, count, c, cpu, named ? wanted : "auto", chain, why);
 }

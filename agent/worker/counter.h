@@ -28,8 +28,8 @@ FM_CHECK int fm_count_since(struct fm_count before, struct fm_count after, struc
 struct fm_counter;
 
 /* One source. */
-struct fm_counter_ops {
-	const char *source;
+struct fm_counter_source {
+	const char *name;
 	enum fm_label label;
 	/* Opens on the CPU this process is pinned to; refuses with words why the source cannot be
 	 * had. */
@@ -41,15 +41,23 @@ struct fm_counter_ops {
 	void (*close)(struct fm_counter *c);
 };
 
-extern const struct fm_counter_ops fm_counter_perf_rdpmc; /* x86-64 */
-extern const struct fm_counter_ops fm_counter_perf_user;  /* aarch64 */
-extern const struct fm_counter_ops fm_counter_perf_read;
-extern const struct fm_counter_ops fm_counter_tsc;    /* x86-64 */
-extern const struct fm_counter_ops fm_counter_cntvct; /* aarch64 */
-extern const struct fm_counter_ops fm_counter_clock;
+extern const struct fm_counter_source fm_counter_perf_rdpmc; /* x86-64 */
+extern const struct fm_counter_source fm_counter_perf_user;  /* aarch64 */
+extern const struct fm_counter_source fm_counter_perf_read;
+extern const struct fm_counter_source fm_counter_perf_read_toggle; /* aarch64 */
+extern const struct fm_counter_source fm_counter_tsc;              /* x86-64 */
+extern const struct fm_counter_source fm_counter_cntvct;           /* aarch64 */
+extern const struct fm_counter_source fm_counter_clock;
+extern const struct fm_counter_source fm_counter_rdpmc;   /* x86-64, only when asked for */
+extern const struct fm_counter_source fm_counter_pmccntr; /* aarch64, only when asked for */
+
+/* The sources of an architecture ("x86_64", "aarch64"; others have the clock alone) in the order in
+ * which they are tried. raw: first the register without an event, which nobody guards. */
+const struct fm_counter_source *const *fm_counter_sources(
+        const char *arch, bool raw, size_t *count);
 
 struct fm_counter {
-	const struct fm_counter_ops *ops;
+	const struct fm_counter_source *source;
 	enum fm_label label;
 	const char *scope;       /* "user", "emulated" or "wall" */
 	char pmu[40];            /* "none" where there is none */
@@ -58,11 +66,11 @@ struct fm_counter {
 	int64_t read_pair_milli; /* median cost of two adjacent readings, thousandths of a count */
 	int64_t truth_permille;  /* counts per 1000 core cycles of the chain; -1 not run */
 	int fd;                  /* of perf, -1 */
-	void *page;              /* of perf, NULL */
+	volatile void *page;     /* of perf, NULL */
 	size_t page_size;
 };
 
-#define FM_REJECTED_MAX 8
+#define FM_REJECTED_MAX 10
 struct fm_rejected {
 	unsigned count;
 	struct {
@@ -72,14 +80,15 @@ struct fm_rejected {
 };
 
 /* The first source of the guide's order that opens, survives its probe in a child of its own,
- * passes its self-test and (core cycles) the truth test with `chain` additions. wanted: "auto", or
- * the one source that may be used. why (may be NULL) gets every refusal. FM_ERR_MISSING when
- * nothing is left. The caller closes c. Call before the sandbox: it forks. */
+ * passes its self-test and (core cycles) the truth test with `chain` additions. wanted: "auto",
+ * "raw" (auto, but the register without an event first), or the one source that may be used. why
+ * (may be NULL) gets every refusal. FM_ERR_MISSING when nothing is left. The caller closes c. Call
+ * before the sandbox: it forks. */
 FM_CHECK int fm_counter_choose(
         struct fm_counter *c, int cpu, const char *wanted, uint64_t chain, struct fm_rejected *why);
 
 /* For tests: the same over another list of sources. */
-FM_CHECK int fm_counter_choose_from(const struct fm_counter_ops *const *list, size_t n,
+FM_CHECK int fm_counter_choose_from(const struct fm_counter_source *const *list, size_t n,
         struct fm_counter *c, int cpu, const char *wanted, uint64_t chain, struct fm_rejected *why);
 
 void fm_counter_close(struct fm_counter *c);

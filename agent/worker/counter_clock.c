@@ -17,5 +17,5 @@ static int read_clock(struct fm_counter *c, uint64_t *value)
 	return FM_OK;
 }
 
-const struct fm_counter_ops fm_counter_clock = {
+const struct fm_counter_source fm_counter_clock = {
         "clock", FM_LABEL_NS, open_clock, read_clock, NULL, NULL};

@@ -19,7 +19,7 @@
 void fm_counters_tell(const struct fm_counter *c)
 {
 	fm_result_fact("label", "%s", fm_label_name(c->label));
-	fm_result_fact("source", "%s", c->ops->source);
+	fm_result_fact("source", "%s", c->source->name);
 	fm_result_fact("scope", "%s", c->scope);
 	fm_result_fact("pmu", "%s", c->pmu);
 	fm_result_number("hz", (int64_t)c->hz);
@@ -129,7 +129,8 @@ static void choose(
 {
 	if (fm_host_pin(o->cpu, cpu) != FM_OK)
 		fm_result_fail("pin");
-	if (fm_counter_choose(c, *cpu, "auto", FM_COUNTERS_CHAIN, why) != FM_OK)
+	if (fm_counter_choose(c, *cpu, o->counter == NULL ? "auto" : o->counter, FM_COUNTERS_CHAIN,
+	            why) != FM_OK)
 		fm_result_fail("counter");
 }
 

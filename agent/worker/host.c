@@ -1,6 +1,9 @@
 /* host.c: what the worker asks the kernel about itself and its CPU. */
 #include "agent/worker/host.h"
 
+#include "agent/worker/fake.h"
+#include "protocol/hostfile.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -29,16 +32,13 @@ static ssize_t read_fd(int fd, char *out, size_t size)
 
 int fm_host_read(const char *path, char *out, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = FM_OK;
+	size_t len;
 
-	out[0] = '\0';
-	if (fd < 0)
+	if (fm_hostfile_read(path, out, size) < 0)
 		return fm_fail_errno("%s", path);
-	if (read_fd(fd, out, size) < 0)
-		rc = fm_fail_errno("%s", path);
-	close(fd);
-	return rc;
+	for (len = strlen(out); len > 0 && out[len - 1] == '\n'; len--)
+		out[len - 1] = '\0';
+	return FM_OK;
 }
 
 static int64_t number(const char *text)
@@ -152,7 +152,7 @@ static int open_temperature(void)
 		}
 	}
 	snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", chosen);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return fm_hostfile_open(path);
 }
 
 void fm_host_open(struct fm_host *h, int cpu)
@@ -161,12 +161,12 @@ void fm_host_open(struct fm_host *h, int cpu)
 	char path[128];
 
 	h->cpu = cpu;
-	h->schedstat = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
-	h->stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	h->schedstat = fm_hostfile_open("/proc/self/schedstat");
+	h->stat = fm_hostfile_open("/proc/stat");
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/thermal_throttle/%s",
 		        cpu, counts[i]);
-		h->throttle[i] = open(path, O_RDONLY | O_CLOEXEC);
+		h->throttle[i] = fm_hostfile_open(path);
 	}
 	h->temperature = open_temperature();
 }
@@ -214,6 +214,10 @@ void fm_host_moment(const struct fm_host *h, bool slow, struct fm_moment *m)
 	struct rusage usage;
 	struct timespec cpu_time;
 
+#ifdef FLEETMARK_TESTING
+	if (fm_fake_moment(h, slow, m))
+		return;
+#endif
 	memset(m, 0xff, sizeof *m); /* all -1 */
 	if (slow) {
 		int64_t core = fd_number(h->throttle[0]), package = fd_number(h->throttle[1]);

@@ -3,6 +3,7 @@
 #include "agent/worker/clock.h"
 #include "agent/worker/counters.h"
 #include "agent/worker/digests.h"
+#include "agent/worker/fake.h"
 #include "agent/worker/kat.h"
 #include "agent/worker/memory.h"
 #include "agent/worker/order.h"
@@ -11,6 +12,7 @@
 #include "agent/worker/sound.h"
 #include "agent/worker/timing.h"
 #include "protocol/digest.h"
+#include "protocol/world.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,6 +51,14 @@ int main(int argc, char **argv)
 		fm_result_raw("end fail order\n");
 		return 2;
 	}
+#ifdef FLEETMARK_TESTING
+	if (order.world != NULL) {
+		if (fm_world_use(order.world) != FM_OK)
+			fm_result_fail("system");
+		fm_fake_begin(&order);
+		fm_clock_begin();
+	}
+#endif
 	tasks[order.task](&order);
 	return 1; /* no task comes back */
 }

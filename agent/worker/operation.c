@@ -2,6 +2,7 @@
 #include "agent/worker/operation.h"
 
 #include "agent/worker/crash.h"
+#include "agent/worker/ops.h"
 #include "agent/worker/result.h"
 #include "protocol/buf.h"
 #include "protocol/digest.h"
@@ -63,7 +64,12 @@ int fm_operation_load(struct fm_operation *op, const char **reason)
 	return fm_confine_close_files(&op->confine);
 }
 
-__attribute__((noinline)) int fm_operation_loop(
+int fm_operation_loop(const struct fm_operation *op, fm_crypt_hash *function, uint64_t calls)
+{
+	return fm_ops->loop(op, function, calls);
+}
+
+__attribute__((noinline)) int fm_operation_calls(
         const struct fm_operation *op, fm_crypt_hash *function, uint64_t calls)
 {
 	const unsigned char *message = op->message.data;

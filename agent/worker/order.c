@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -180,8 +181,28 @@ static int take_time(struct fm_order *o, struct fm_text *t)
 	if ((rc = fm_text_take(t, "seed", &value)) != FM_OK ||
 	        (rc = parse_seed(value, t->line, &o->seed)) != FM_OK)
 		return rc;
-	return take_copy(t, "counter", &o->counter);
+	if ((rc = take_copy(t, "counter", &o->counter)) != FM_OK ||
+	        !fm_text_maybe(t, "series", &value))
+		return rc;
+	if (strcmp(value, "varied") != 0 && strcmp(value, "unaligned") != 0)
+		return fm_fail(
+		        FM_ERR_FORM, "order line %u: series must be varied or unaligned", t->line);
+	snprintf(o->series, sizeof o->series, "%s", value);
+	return FM_OK;
 }
+
+#ifdef FLEETMARK_TESTING
+static int take_world(struct fm_order *o, struct fm_text *t)
+{
+	int rc = fm_order_maybe_copy(t, "world", &o->world);
+
+	if (rc != FM_OK || o->world == NULL)
+		return rc;
+	if ((rc = fm_text_take_u64(t, "world_turn", UINT32_MAX, &o->world_turn)) != FM_OK)
+		return rc;
+	return fm_text_take_u64(t, "world_cell_turn", UINT32_MAX, &o->world_cell_turn);
+}
+#endif
 
 static int take_task(struct fm_order *o, struct fm_text *t)
 {
@@ -189,6 +210,10 @@ static int take_task(struct fm_order *o, struct fm_text *t)
 	size_t i, count = sizeof tasks / sizeof tasks[0];
 	int rc;
 
+#ifdef FLEETMARK_TESTING
+	if ((rc = take_world(o, t)) != FM_OK)
+		return rc;
+#endif
 	if ((rc = fm_text_take(t, "task", &value)) != FM_OK)
 		return rc;
 	for (i = 0; i < count && strcmp(tasks[i].name, value) != 0; i++)
@@ -217,6 +242,7 @@ static int take_task(struct fm_order *o, struct fm_text *t)
 	case FM_TASK_SOUND:
 		return take_sound(o, t);
 	case FM_TASK_COUNTERS:
+		return fm_order_maybe_copy(t, "counter", &o->counter);
 	case FM_TASK_CLOCK:
 		return FM_OK;
 	}
@@ -285,5 +311,8 @@ void fm_order_free(struct fm_order *o)
 	free(o->vectors_file);
 	free(o->message_file);
 	free(o->counter);
+#ifdef FLEETMARK_TESTING
+	free(o->world);
+#endif
 	memset(o, 0, sizeof *o);
 }

@@ -34,10 +34,10 @@ static int stopped_ns(struct fm_timing *t, uint64_t *stopped)
 	int rc;
 
 	*stopped = 0;
-	if (t->counter.ops->times == NULL)
+	if (t->counter.source->times == NULL)
 		return FM_OK;
 	t->reason = "counter";
-	if ((rc = t->counter.ops->times(&t->counter, &enabled, &running)) == FM_OK)
+	if ((rc = t->counter.source->times(&t->counter, &enabled, &running)) == FM_OK)
 		*stopped = (enabled - t->enabled_ns) - (running - t->running_ns);
 	return rc;
 }
@@ -76,8 +76,8 @@ static int sample(struct fm_timing *t)
 	if ((rc = fm_timing_prepare(t, sizes)) != FM_OK)
 		return rc;
 	t->reason = "counter";
-	if (t->counter.ops->times != NULL &&
-	        (rc = t->counter.ops->times(&t->counter, &t->enabled_ns, &t->running_ns)) != FM_OK)
+	if (t->counter.source->times != NULL &&
+	        (rc = t->counter.source->times(&t->counter, &t->enabled_ns, &t->running_ns)) != FM_OK)
 		return rc;
 	fm_host_moment(&t->host, true, &t->before);
 	if ((rc = run_windows(t, sizes)) != FM_OK)

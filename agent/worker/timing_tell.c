@@ -16,8 +16,8 @@ static void tell_counter(struct fm_timing *t)
 	        fm_count_since(t->span_count, now, &counts) == FM_OK && ns > 0)
 		t->counter.hz = (uint64_t)((double)counts.value * 1e9 / (double)ns + 0.5);
 	fm_counters_tell(&t->counter);
-	if (t->counter.ops->times != NULL &&
-	        t->counter.ops->times(&t->counter, &enabled, &running) == FM_OK) {
+	if (t->counter.source->times != NULL &&
+	        t->counter.source->times(&t->counter, &enabled, &running) == FM_OK) {
 		fm_result_number("time_enabled_ns", (int64_t)(enabled - t->enabled_ns));
 		fm_result_number("time_running_ns", (int64_t)(running - t->running_ns));
 	} else {

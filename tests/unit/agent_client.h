@@ -46,6 +46,7 @@
 
 struct client {
 	char home[200]; /* the agent's work folder */
+	const char *world; /* path of a made-up machine, NULL for this one */
 	pid_t pid;
 	int to, from;
 	uint32_t number;
@@ -73,7 +74,8 @@ static inline void client_open(struct client *c)
 		close(out[0]);
 		close(out[1]);
 		execl(FM_TEST_BUILD "/fleetmark-agent", "fleetmark-agent", "attach", "--workdir",
-		        c->home, "--source", SOURCE, (char *)NULL);
+		        c->home, "--source", SOURCE, c->world == NULL ? NULL : "--world", c->world,
+		        (char *)NULL);
 		_exit(127);
 	}
 	close(in[0]);

@@ -48,13 +48,13 @@ static int times_stopped(struct fm_counter *c, uint64_t *enabled, uint64_t *runn
 	return FM_OK;
 }
 
-static const struct fm_counter_ops cycles = {
+static const struct fm_counter_source cycles = {
         "fake_cycles", FM_LABEL_CORE_CYCLES, open_fake, read_fake, NULL, NULL};
-static const struct fm_counter_ops ticks = {
+static const struct fm_counter_source ticks = {
         "fake_ticks", FM_LABEL_REF_TICKS, open_fake, read_fake, NULL, NULL};
-static const struct fm_counter_ops trap = {
+static const struct fm_counter_source trap = {
         "fake_trap", FM_LABEL_CORE_CYCLES, open_fake, read_trap, NULL, NULL};
-static const struct fm_counter_ops stopped = {
+static const struct fm_counter_source stopped = {
         "fake_stopped", FM_LABEL_CORE_CYCLES, open_fake, read_fake, times_stopped, NULL};
 
 static int reset(void **state)
@@ -84,19 +84,19 @@ static void labels(void **state)
 }
 
 /* Chooses from source, then the ticks that always work with another step. */
-static void choose(const struct fm_counter_ops *source, const char *want, const char *why_text)
+static void choose(const struct fm_counter_source *source, const char *want, const char *why_text)
 {
-	const struct fm_counter_ops *list[] = {source, &fm_counter_clock};
+	const struct fm_counter_source *list[] = {source, &fm_counter_clock};
 	struct fm_rejected why;
 	struct fm_counter c;
 
 	assert_ok(fm_counter_choose_from(list, 2, &c, 0, "auto", CHAIN, &why));
-	assert_string_equal(c.ops->source, want);
+	assert_string_equal(c.source->name, want);
 	if (why_text == NULL) {
 		assert_int_equal(why.count, 0);
 	} else {
 		assert_int_equal(why.count, 1);
-		assert_string_equal(why.at[0].source, source->source);
+		assert_string_equal(why.at[0].source, source->name);
 		if (strstr(why.at[0].reason, why_text) == NULL)
 			fail_msg("%s", why.at[0].reason);
 	}
@@ -112,7 +112,7 @@ static void choice(void **state)
 	step = ADDITIONS * 8 / 10; /* a TSC under turbo */
 	choose(&cycles, "clock", "truth test: 800");
 	step = 0;
-	choose(&cycles, "clock", "all the same");
+	choose(&cycles, "clock", "while time passed");
 	reset(NULL);
 	step = (uint64_t)-5; /* runs backwards */
 	value = 1u << 20;
@@ -129,7 +129,7 @@ static void choice(void **state)
  */
 static void truth_gives_nothing(void **state)
 {
-	const struct fm_counter_ops *list[] = {&ticks};
+	const struct fm_counter_source *list[] = {&ticks};
 	struct fm_counter c;
 
 	(void)state;
@@ -144,13 +144,13 @@ static void truth_gives_nothing(void **state)
 
 static void wanted(void **state)
 {
-	const struct fm_counter_ops *list[] = {&cycles, &ticks};
+	const struct fm_counter_source *list[] = {&cycles, &ticks};
 	struct fm_rejected why;
 	struct fm_counter c;
 
 	(void)state;
 	assert_ok(fm_counter_choose_from(list, 2, &c, 0, "fake_ticks", CHAIN, &why));
-	assert_string_equal(c.ops->source, "fake_ticks");
+	assert_string_equal(c.source->name, "fake_ticks");
 	assert_int_equal(why.count, 0);
 	assert_fails(FM_ERR_MISSING, "not known",
 	        fm_counter_choose_from(list, 2, &c, 0, "rdpmc", CHAIN, &why));

@@ -13,6 +13,7 @@
 #include "protocol/manifest.h"
 #include "protocol/path.h"
 #include "protocol/treelist.h"
+#include "protocol/world.h"
 #include "tests/unit/scratch.h"
 
 struct example {
@@ -150,6 +151,16 @@ static void check_order(const struct example *e)
 	fm_order_free(&order);
 }
 
+static void check_world(const struct example *e)
+{
+	struct fm_world world;
+
+	job_text(e, "world");
+	assert_ok(fm_world_parse(&world, e->text, e->len));
+	assert_int_equal(fm_world_number(&world, "fact", "nivcsw", 1, 0), 3);
+	fm_world_free(&world);
+}
+
 /* Key or value number i, NULL behind the last. */
 static const char *part(const struct fm_line *l, size_t i)
 {
@@ -250,6 +261,7 @@ static const struct {
         {"treelist", check_treelist},
         {"katlog", check_katlog},
         {"order", check_order},
+        {"world", check_world},
         {"process.tsv", check_tsv},
         {"allowed_signers", check_signers},
 };

@@ -1,12 +1,10 @@
-/* counter_tsc.c: ticks of the x86-64 time stamp counter: a constant clock, never cycles of the
- * core. */
+/* counter_ticks.c: ticks of the processor's constant clock (TSC, CNTVCT): never cycles of the core.
+ */
 #include "agent/worker/counter.h"
 
-#if defined(__x86_64__)
 #include "agent/worker/host.h"
+#include "agent/worker/ops.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The word stands in the first "flags" line of /proc/cpuinfo. */
@@ -30,28 +28,33 @@ static int open_tsc(struct fm_counter *c, int cpu)
 	char text[8192];
 	int rc;
 
-	(void)c;
 	(void)cpu;
 	if ((rc = fm_host_read("/proc/cpuinfo", text, sizeof text)) != FM_OK)
 		return rc;
 	if (!has_flag(text, "constant_tsc") || !has_flag(text, "nonstop_tsc"))
 		return fm_fail(
 		        FM_ERR_MISSING, "/proc/cpuinfo has not both constant_tsc and nonstop_tsc");
-	return FM_OK;
+	return fm_ops->open(c->source->name, NULL) == 0 ? FM_OK : fm_fail_errno("the TSC");
 }
 
-static int read_tsc(struct fm_counter *c, uint64_t *value)
+static int open_cntvct(struct fm_counter *c, int cpu)
 {
-	uint32_t low, high;
-
-	(void)c;
-	__asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
-	*value = (uint64_t)high << 32 | low;
+	(void)cpu;
+	if (fm_ops->open(c->source->name, NULL) != 0)
+		return fm_fail_errno("CNTVCT");
+	if ((c->hz = fm_ops->ticks_claim()) == 0)
+		return fm_fail(FM_ERR_MISSING, "CNTFRQ_EL0 is 0");
 	return FM_OK;
 }
 
-const struct fm_counter_ops fm_counter_tsc = {
-        "tsc", FM_LABEL_REF_TICKS, open_tsc, read_tsc, NULL, NULL};
-#else
-typedef int fm_counter_tsc_is_x86; /* ISO C wants a declaration in every file */
-#endif
+static int read_ticks(struct fm_counter *c, uint64_t *value)
+{
+	(void)c;
+	*value = fm_ops->ticks();
+	return FM_OK;
+}
+
+const struct fm_counter_source fm_counter_tsc = {
+        "tsc", FM_LABEL_REF_TICKS, open_tsc, read_ticks, NULL, NULL};
+const struct fm_counter_source fm_counter_cntvct = {
+        "cntvct", FM_LABEL_REF_TICKS, open_cntvct, read_ticks, NULL, NULL};
