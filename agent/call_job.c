@@ -93,8 +93,8 @@ int fm_call_status(struct fm_attach *at, struct fm_text *call, struct fm_buf *re
  */
 static void detach(const struct fm_agent *a, const char *campaign, int dir, int back)
 {
-	const char *argv[] = {a->self, "job", "--workdir", a->path, "--source", a->source, campaign,
-	        a->world == NULL ? NULL : "--world", a->world, NULL};
+	const char *argv[10] = {
+	        a->self, "job", "--workdir", a->path, "--source", a->source, campaign};
 	const char *env[] = {NULL, NULL};
 	char *door = NULL;
 	int null, log;
@@ -108,6 +108,10 @@ static void detach(const struct fm_agent *a, const char *campaign, int dir, int 
 	        dup2(back, 3) < 0)
 		_exit(126);
 #ifdef FLEETMARK_TESTING
+	if (a->world != NULL) {
+		argv[7] = "--world";
+		argv[8] = a->world;
+	}
 	if (getenv("FLEETMARK_TEST_DOOR") != NULL)
 		door = fm_sprintf("FLEETMARK_TEST_DOOR=%s", getenv("FLEETMARK_TEST_DOOR"));
 #endif
