@@ -64,7 +64,7 @@ expect 2 'no inventory' plan
 expect 2 'No such file' plan -i none.ini
 expect 2 "--limit: 'x86_9' matches no system; fleet.ini has: x86_1, arm_1" plan -i fleet.ini -l x86_9
 expect 2 "'nope' matches no candidate; there are: " plan -i fleet.ini -c nope
-expect 2 "--profile: read 'fast', allowed: smoke, guide" plan -i fleet.ini --profile fast
+expect 2 "--profile: read 'fast', allowed: smoke" plan -i fleet.ini --profile fast
 expect 2 "read 'quick', allowed: smoke" plan -i fleet.ini --profile quick
 expect 2 "--kat: read 'some'" plan -i fleet.ini --kat some
 expect 2 "--versions: read 'x'" plan -i fleet.ini --versions x
