@@ -80,13 +80,27 @@ out:
 	return rc;
 }
 
+/* What an agent or the bootstrap makes in the work folder; the folder may have been somebody's
+ * before. */
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = {"agent", "src", "jobs", "key", "key.new", "key.pub",
+	        "controller.pub", "nonces", "epoch", "tune"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	/* half-written files; a torn end of the list of nonces is kept beside it */
+	return strncmp(name, ".probe-", 7) == 0 || strncmp(name, "nonces.", 7) == 0 ||
+	       (name[0] == '.' && strlen(name) > 5 && strcmp(name + strlen(name) - 4, ".new") == 0);
+}
+
 int fm_call_remove(struct fm_attach *at, struct fm_text *call, struct fm_buf *reply)
 {
 	const struct dirent *e;
 	int rc, copy;
 	DIR *d;
 
-	(void)reply;
 	if ((rc = fm_text_close(call)) != FM_OK || (rc = fm_door_refuse_busy("remove")) != FM_OK)
 		return rc;
 	copy = openat(at->agent->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -94,8 +108,10 @@ int fm_call_remove(struct fm_attach *at, struct fm_text *call, struct fm_buf *re
 	if (d == NULL)
 		return fm_fail_errno("%s", at->agent->path);
 	while (rc == FM_OK && (e = readdir(d)) != NULL)
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+		if (is_ours(e->d_name))
 			rc = fm_fs_remove(at->agent->dir, e->d_name);
+		else if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			rc = fm_reply_text(reply, "left", e->d_name);
 	closedir(d);
 	if (rc == FM_OK)
 		(void)rmdir(at->agent->path);

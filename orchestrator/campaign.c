@@ -88,6 +88,37 @@ static int seal_plan(struct fm_campaign *c)
 	return rc;
 }
 
+static void tell_change(void *arg, const char *candidate, const char *what, const char *path)
+{
+	(void)arg;
+	fm_say("  %s %s: %s", candidate, what, path);
+}
+
+/* Which files changed, and both ways on: the old sources, or a campaign of its own. */
+static int tell_difference(const struct fm_campaign *c, int rc)
+{
+	char text[1000], fresh[FM_NAME_MAX + 1], command[600];
+	size_t count;
+
+	snprintf(text, sizeof text, "%s", fm_error_text());
+	count = fm_plan_changes(&c->plan, &c->current, tell_change, NULL);
+	if (count > FM_PLAN_CHANGES)
+		fm_say("  and %zu more files", count - FM_PLAN_CHANGES);
+	fm_campaign_fresh_name(c->options->results, c->name, fresh);
+	if (c->inventory != NULL && c->inventory->path != NULL && c->inventory->path[0] == '\0')
+		snprintf(command, sizeof command, "fleetmark try --results another folder");
+	else
+		snprintf(command, sizeof command, "fleetmark run%s%s %s",
+		        c->inventory == NULL || c->inventory->path == NULL ? "" : " -i ",
+		        c->inventory == NULL || c->inventory->path == NULL ? ""
+		                                                           : c->inventory->path,
+		        fresh);
+	return fm_fail(rc,
+	        "campaign %s cannot go on: %s; put back what was planned and run it again, or, "
+	        "to start anew with what is there now: %s",
+	        c->name, text, command);
+}
+
 /* The plan that the sources of now would give, over the systems and candidates of the sealed one.
  */
 static int make_same(struct fm_campaign *c, struct fm_inventory *inv)
@@ -135,10 +166,7 @@ static int make_same(struct fm_campaign *c, struct fm_inventory *inv)
 	free(selected);
 	fm_buf_free(&ids);
 	fm_buf_free(&versions);
-	return rc == FM_OK
-	               ? rc
-	               : fm_wrap(rc, "campaign %s cannot go on (name another one to start anew)",
-	                         c->name);
+	return rc == FM_OK ? rc : tell_difference(c, rc);
 }
 
 static int open_folders(struct fm_campaign *c, const char *results)
@@ -190,9 +218,8 @@ int fm_campaign_open(struct fm_campaign *c, const struct fm_options *o, struct f
 	if (rc == FM_OK && c->resumed)
 		rc = make_same(c, inv);
 	if (rc == FM_OK && strcmp(c->plan.agent_source_sha256, c->agent.sha256) != 0)
-		rc = fm_fail(FM_ERR_CONFIG,
-		        "campaign %s was planned with another agent; name another campaign",
-		        c->name);
+		rc = tell_difference(
+		        c, fm_fail(FM_ERR_CONFIG, "it was planned with another agent"));
 	if (rc == FM_OK)
 		rc = fm_journal_begin(c->journal, c->plan_sha256);
 	if (rc != FM_OK)
@@ -253,17 +280,17 @@ void fm_campaign_close(struct fm_campaign *c)
 	c->dirfd = c->incoming = -1;
 }
 
-void fm_campaign_progress(struct fm_campaign *c, int64_t cells, const char *what)
+void fm_campaign_progress(struct fm_campaign *c, int64_t cells)
 {
-	uint64_t done, total;
+	struct fm_event e = {.event = "cells", .quiet = true};
 
 	pthread_mutex_lock(&c->mutex);
 	c->cells_done =
 	        cells < 0 && (uint64_t)-cells > c->cells_done ? 0 : c->cells_done + (uint64_t)cells;
-	total = c->cells_total;
-	done = c->cells_done < total ? c->cells_done : total;
+	e.total = c->cells_total;
+	e.done = c->cells_done < e.total ? c->cells_done : e.total;
 	pthread_mutex_unlock(&c->mutex);
-	fm_out_progress(done, total, what);
+	fm_out_event(&e);
 }
 
 char *fm_campaign_again(const struct fm_campaign *c, char *out, size_t size)

@@ -47,6 +47,9 @@ FM_CHECK int fm_campaign_base(
 FM_CHECK int fm_campaign_pick(
         const char *results, const char *base, char name[FM_NAME_MAX + 1], bool *exists);
 
+/* A name of which no folder is there yet: base-2, base-3, ... */
+void fm_campaign_fresh_name(const char *results, const char *base, char name[FM_NAME_MAX + 1]);
+
 /* Opens (makes) the campaign for running: folder, lock, plan made and sealed or compared with the
  * sources of now, journal begun. Every system of a new plan must be enrolled: FM_ERR_UNENROLLED
  * names those that are not, with the command. home must have its key. */
@@ -62,8 +65,8 @@ void fm_campaign_close(struct fm_campaign *c);
 /* The command that goes on with this campaign ("fleetmark run -i FILE NAME", "fleetmark try"); returns out. */
 char *fm_campaign_again(const struct fm_campaign *c, char *out, size_t size);
 
-/* Raises the count of finished cells and shows it. */
-void fm_campaign_progress(struct fm_campaign *c, int64_t cells, const char *what);
+/* Raises the count of finished cells and tells it. */
+void fm_campaign_progress(struct fm_campaign *c, int64_t cells);
 
 /* Opens incoming/logs/<system>.log for appending; -1 if that fails (a campaign goes on without). */
 int fm_campaign_log(const struct fm_campaign *c, const char *system);

@@ -127,3 +127,15 @@ int fm_campaign_pick(
 	close(top);
 	return rc;
 }
+
+void fm_campaign_fresh_name(const char *results, const char *base, char name[FM_NAME_MAX + 1])
+{
+	for (int i = 2; i <= NUMBER_MAX; i++) {
+		char path[4200];
+
+		snprintf(name, FM_NAME_MAX + 1, "%.58s-%d", base, i);
+		snprintf(path, sizeof path, "%.4000s/%s", results, name);
+		if (access(path, F_OK) != 0)
+			return;
+	}
+}

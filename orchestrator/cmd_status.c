@@ -2,6 +2,8 @@
  * nobody. */
 #include "orchestrator/campaign.h"
 #include "orchestrator/command.h"
+#include "orchestrator/events.h"
+#include "orchestrator/live.h"
 #include "orchestrator/out.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +88,42 @@ static int show_all(struct fm_campaign *c, const struct fm_options *o)
 	return FM_OK;
 }
 
+static void fold(void *arg, const struct fm_event *e)
+{
+	uint64_t now = fm_out_now(), age = e->age_s * 1000000000ULL;
+
+	fm_live_take(arg, e, now > age ? now - age : 1);
+}
+
+/* Who works on it, and what each host is doing: as `watch` shows it, once. */
+static int show_now(const struct fm_campaign *c, const struct fm_options *o)
+{
+	struct fm_buf table = FM_BUF_INIT(1u << 20);
+	struct fm_live live = {.count = 0};
+	struct fm_events events = {.fd = -1};
+	char who[300], *save = NULL;
+	int rc = FM_OK;
+
+	if (!fm_events_writer(c->incoming, who)) {
+		fm_say("no controller works on it now");
+		return FM_OK;
+	}
+	fm_say("a controller works on it: %s", who);
+	if (o->json)
+		return FM_OK;
+	rc = fm_events_open(&events, c->incoming);
+	if (rc == FM_OK)
+		rc = fm_events_read(&events, fold, &live, NULL);
+	if (rc == FM_OK && fm_live_draw(&live, 160, live.count + 3, fm_out_now(), &table) > 0)
+		for (char *line = strtok_r(table.data, "\n", &save); line != NULL;
+		        line = strtok_r(NULL, "\n", &save))
+			fm_result("%s", line);
+	fm_events_close(&events);
+	fm_live_free(&live);
+	fm_buf_free(&table);
+	return rc == FM_ERR_REFUSED ? FM_OK : rc;
+}
+
 int fm_cmd_status(const struct fm_options *o, int *status)
 {
 	struct fm_inventory inv = {0};
@@ -104,6 +142,8 @@ int fm_cmd_status(const struct fm_options *o, int *status)
 		rc = fm_campaign_look(&c, o, o->name == NULL ? &inv : NULL, &home, false);
 	if (rc == FM_OK) {
 		rc = show_all(&c, o);
+		if (rc == FM_OK)
+			rc = show_now(&c, o);
 		fm_campaign_close(&c);
 	}
 	fm_home_close(&home);

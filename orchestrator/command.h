@@ -29,6 +29,7 @@ struct fm_options {
 	const char *fingerprint;/* enrol --fingerprint SHA256:... */
 	const char *stolen_since; /* trust revoke --stolen-since STAMP */
 	const char *netrc;      /* publish --netrc FILE: user and password of the server */
+	const char *notify;     /* run --notify URL, else $FLEETMARK_NOTIFY */
 	const char *archive;    /* fetch --archive FILE: the package at hand */
 	const char *name;       /* campaign: operand NAME, else the campaign file's; NULL: <inventory's stem>-<profile> */
 	int jobs;               /* -j; 0: default */
@@ -58,6 +59,7 @@ FM_CHECK int fm_cmd_try(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_check(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_run(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_status(const struct fm_options *o, int *status);
+FM_CHECK int fm_cmd_watch(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_cancel(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_verify(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_compare(const struct fm_options *o, int *status);
@@ -70,5 +72,7 @@ FM_CHECK int fm_cmd_fetch(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_adopt(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_report(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_redo(const struct fm_options *o, int *status);
+FM_CHECK int fm_cmd_list(const struct fm_options *o, int *status);
+FM_CHECK int fm_cmd_remove(const struct fm_options *o, int *status);
 
 #endif

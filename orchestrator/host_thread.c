@@ -2,6 +2,7 @@
  */
 #include "orchestrator/host.h"
 #include "orchestrator/hostlog.h"
+#include "orchestrator/notify.h"
 #include "orchestrator/out.h"
 #include "orchestrator/pool.h"
 #include "protocol/digest.h"
@@ -234,6 +235,14 @@ static void told_failure(struct fm_host *h, int rc)
 	        .reason = fm_error_reason(rc),
 	        .text = h->text,
 	        .quiet = true});
+	fm_notify(h->campaign, "needs_someone", h->system->name, fm_error_class(rc), h->text, -1);
+}
+
+static void told_end(struct fm_host *h)
+{
+	(void)!fm_journal_host(h->campaign->journal, h->system->name, "up", "", "", "");
+	fm_out_event(
+	        &(struct fm_event){.event = "host_done", .system = h->system->name, .quiet = true});
 }
 
 void fm_host_run(void *arg, int wake)
@@ -272,7 +281,7 @@ void fm_host_run(void *arg, int wake)
 	if (rc != FM_OK)
 		told_failure(h, rc);
 	else
-		(void)!fm_journal_host(h->campaign->journal, h->system->name, "up", "", "", "");
+		told_end(h);
 	if (h->log >= 0)
 		close(h->log);
 }

@@ -21,6 +21,11 @@ struct fm_https {
  * is the right file only its digest tells, and the caller compares that. */
 FM_CHECK int fm_https_get(const struct fm_https *h, int dirfd, const char *name, bool *resumed);
 
+/* A message of JSON text to a URL by POST; any answer from 200 to 299 is good and not read. The URL may hold a token and is never
+ * shown: errors name its host. 10 s at most. FM_ERR_USAGE unless the URL is https; fm_https_post_check only looks at that. */
+FM_CHECK int fm_https_post_check(const char *url);
+FM_CHECK int fm_https_post(const char *url, const char *json);
+
 /* A server that takes files by PUT (fm_https_site_open .. close): one connection, one thread. */
 struct fm_https_site;
 

@@ -5,6 +5,7 @@
 #include "protocol/buf.h"
 #include "protocol/digest.h"
 #include "protocol/fs.h"
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,11 @@ static int take_lock(struct fm_journal *j, int dirfd)
 	char host[65] = "unknown", now[21], text[300];
 	int len, rc = fm_fs_lock(dirfd, "lock", &j->lockfd);
 
+	/* Those who only look whether somebody works here hold the lock for an instant, too. */
+	for (int i = 0; rc == FM_ERR_LOCKED && i < 10; i++) {
+		(void)poll(NULL, 0, 10);
+		rc = fm_fs_lock(dirfd, "lock", &j->lockfd);
+	}
 	if (rc == FM_ERR_LOCKED)
 		return locked_by(dirfd);
 	if (rc != FM_OK)

@@ -25,10 +25,17 @@ const struct fm_command fm_commands[] = {
                 "finished campaign of that\n"
                 "name gives NAME.2, NAME.3 and so on. NAME defaults to the inventory's stem and "
                 "the profile.",
-                "campaign versions kat results root base", true, fm_cmd_run},
+                "campaign versions kat results root base notify", true, fm_cmd_run},
         {"status", "[NAME]", "what a campaign has done and what is left",
                 "Reads the campaign's journal on this machine; contacts nobody.",
                 "campaign results root", true, fm_cmd_status},
+        {"watch", "[NAME]", "shows a running campaign from another terminal",
+                "Shows what run shows: the table on a terminal, lines elsewhere, NDJSON with "
+                "--json. Reads what the running\n"
+                "controller writes below results/; contacts nobody and ends with the run or with "
+                "Ctrl-C, which stops only\n"
+                "watch. From another machine: ssh -t CONTROLLER fleetmark watch NAME.",
+                "campaign results root", true, fm_cmd_watch},
         {"cancel", "[NAME]", "ends a campaign's work on every host",
                 "Tells every host of the campaign to stop; what was measured stays there, and run "
                 "goes on from it.",
@@ -117,6 +124,17 @@ const struct fm_command fm_commands[] = {
                 "STAGE is build, kat, measure, collect, verify, merge or report; what comes behind "
                 "it follows. Choose with -l and -c.",
                 "campaign results root base", false, fm_cmd_redo},
+        {"list", "", "every campaign, how far it is and who works on it",
+                "Lists the campaigns below results/: profile, time of planning, systems, bundles, "
+                "state. Contacts nobody.",
+                "results", false, fm_cmd_list},
+        {"remove", "SYSTEM...", "takes everything of ours off a host",
+                "Deletes agent, sources, jobs and the host's own key below its work folder; a "
+                "running job must be cancelled first.\n"
+                "Bundles that were not collected are lost, those in results/ stay good. To "
+                "measure there again, enrol it again\n"
+                "(fleetmark enrol --lost SYSTEM). Asks, unless --yes.",
+                "yes root", false, fm_cmd_remove},
         {NULL, NULL, NULL, NULL, NULL, false, NULL},
 };
 

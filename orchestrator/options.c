@@ -68,6 +68,10 @@ const struct fm_option fm_option_table[] = {
                 false},
         {0, "archive", FM_OPTION_TEXT, "FILE", "the package at hand: nothing is downloaded",
                 FIELD(archive), false},
+        {0, "notify", FM_OPTION_TEXT, "URL",
+                "https address told when the campaign ends or needs someone; a token in it is "
+                "safer in $FLEETMARK_NOTIFY",
+                FIELD(notify), false},
         {'y', "yes", FM_OPTION_FLAG, NULL, "do not ask", FIELD(yes), false},
         {0, "strict", FM_OPTION_FLAG, NULL, "fail if anything at all is marked", FIELD(strict),
                 false},
@@ -291,6 +295,7 @@ int fm_options_parse(
 int fm_options_finish(struct fm_options *o)
 {
 	const char *inventory = getenv("FLEETMARK_INVENTORY");
+	const char *notify = getenv("FLEETMARK_NOTIFY");
 	int rc;
 
 	if (o->campaign != NULL && (rc = fm_campaign_file(o->campaign, o)) != FM_OK)
@@ -312,5 +317,7 @@ int fm_options_finish(struct fm_options *o)
 		o->results = "results";
 	if (o->layout == NULL)
 		o->layout = "fleetmark";
+	if (o->notify == NULL && notify != NULL && notify[0] != '\0')
+		o->notify = notify;
 	return FM_OK;
 }

@@ -1,29 +1,19 @@
 /* out.c: the one place that writes to the terminal: results, messages, the live line, NDJSON;
  * escapes and masks. */
-#include "orchestrator/out.h"
-#include "protocol/buf.h"
+#include "orchestrator/out_parts.h"
+#include "protocol/fs.h"
 #include "protocol/path.h"
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define REDRAW_NS    100000000ULL   /* the live line, at most ten times a second */
-#define HEARTBEAT_NS 30000000000ULL /* elsewhere */
-#define TEXT_MAX     4096
+#define RECORD_MAX (256u << 20) /* bytes of the events that are kept for watch */
 
-static struct {
-	pthread_mutex_t lock;
-	bool json, quiet, verbose, terminal, drawn;
-	uint64_t seq;
-	/* progress: where and when it began, what was shown last */
-	bool running;
-	uint64_t begun_ns, begun_done, shown_ns;
-} out = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct fm_out fm_out = {.lock = PTHREAD_MUTEX_INITIALIZER, .record = -1};
 
-static uint64_t now_ns(void)
+uint64_t fm_out_now(void)
 {
 	struct timespec t;
 
@@ -35,10 +25,11 @@ void fm_out_init(const struct fm_options *o)
 {
 	const char *term = getenv("TERM");
 
-	out.json = o->json;
-	out.quiet = o->quiet;
-	out.verbose = o->verbose > 0;
-	out.terminal = isatty(STDERR_FILENO) == 1 && !(term != NULL && strcmp(term, "dumb") == 0);
+	fm_out.json = o->json;
+	fm_out.quiet = o->quiet;
+	fm_out.verbose = o->verbose > 0;
+	fm_out.terminal =
+	        isatty(STDERR_FILENO) == 1 && !(term != NULL && strcmp(term, "dumb") == 0);
 }
 
 /* Overwrites with '*' what looks like a secret: a PEM private key, a password in an URL. Secrets
@@ -63,11 +54,11 @@ static void mask(char *text)
 
 /* Makes text fit for a terminal. What escaped text holds already (\x1b as four characters) stays as
  * it is: a backslash harms no terminal. */
-static char *clean(const char *text, char line[TEXT_MAX])
+char *fm_out_clean(const char *text, char line[FM_OUT_TEXT])
 {
 	char *from = line, *to = line;
 
-	fm_escape(text, strlen(text), line, TEXT_MAX);
+	fm_escape(text, strlen(text), line, FM_OUT_TEXT);
 	while (*from != '\0') {
 		if (strncmp(from, "\\x5c", 4) == 0) {
 			*to++ = '\\';
@@ -81,115 +72,15 @@ static char *clean(const char *text, char line[TEXT_MAX])
 	return line;
 }
 
-/* ---- NDJSON, with the lock held ---- */
-
-static void json_text(const char *key, const char *text)
-{
-	char line[TEXT_MAX];
-
-	if (text == NULL)
-		return;
-	printf(", \"%s\": \"", key);
-	for (const char *p = clean(text, line); *p != '\0'; p++) {
-		if (*p == '"' || *p == '\\')
-			putchar('\\');
-		putchar(*p);
-	}
-	putchar('"');
-}
-
-static void json_number(const char *key, uint64_t value)
-{
-	if (value <= 9007199254740991ULL)
-		printf(", \"%s\": %llu", key, (unsigned long long)value);
-	else
-		printf(", \"%s\": \"%llu\"", key, (unsigned long long)value);
-}
-
-static void json_begin(const char *event)
-{
-	char stamp[21];
-
-	fm_stamp_now(stamp);
-	printf("{\"seq\": %llu, \"t\": \"%s\"", (unsigned long long)++out.seq, stamp);
-	json_number("mono_ns", now_ns());
-	json_text("event", event);
-}
-
-static void json_event(const struct fm_event *e)
-{
-	json_begin(e->event);
-	json_text("system", e->system);
-	json_text("stage", e->stage);
-	json_text("candidate", e->candidate);
-	json_text("cell", e->cell);
-	json_text("class", e->klass);
-	json_text("reason", e->reason);
-	json_text("text", e->text);
-	json_text("state", e->state);
-	json_text("fingerprint", e->fingerprint);
-	json_text("key", e->key);
-	json_text("after", e->after);
-	json_text("before", e->before);
-	if (e->total > 0) {
-		json_number("done", e->done);
-		json_number("total", e->total);
-	}
-	if (e->has_eta)
-		json_number("eta_s", e->eta_s);
-	printf("}\n");
-	fflush(stdout);
-}
-
-/* An object printed over several lines, without its outer braces, on one. */
-static void json_members(const char *object)
-{
-	size_t end = strlen(object);
-
-	while (end > 0 && object[end - 1] == '\n')
-		end--;
-	end -= end > 0; /* the outer brace */
-	while (end > 0 && object[end - 1] == '\n')
-		end--;
-	for (size_t i = strspn(object, "{\n "); i < end; i++) {
-		if (object[i] != '\n') {
-			putchar(object[i]);
-			continue;
-		}
-		i += strspn(object + i + 1, " ");
-		if (i > 0 && i + 1 < end && object[i + 1] != ']' && object[i + 1] != '}')
-			putchar(' ');
-	}
-}
-
-void fm_out_object(const char *event, const char *object)
-{
-	pthread_mutex_lock(&out.lock);
-	if (out.json) {
-		json_begin(event);
-		printf(", ");
-		json_members(object);
-		printf("}\n");
-		fflush(stdout);
-	}
-	pthread_mutex_unlock(&out.lock);
-}
-
 /* ---- lines for people, with the lock held ---- */
 
-static void wipe_live(void)
+void fm_out_line(const char *prefix, const char *text)
 {
-	if (out.drawn)
-		fputs("\r\033[K", stderr);
-	out.drawn = false;
-}
+	char line[FM_OUT_TEXT];
 
-static void person_line(const char *prefix, const char *text)
-{
-	char line[TEXT_MAX];
-
-	wipe_live();
-	fprintf(stderr, "%s%s\n", prefix, clean(text, line));
+	fm_out_wipe();
+	fprintf(stderr, "%s%s\n", prefix, fm_out_clean(text, line));
+	fm_out_redraw(true);
 }
 
 char *fm_duration(uint64_t ns, char text[32])
@@ -210,9 +101,9 @@ char *fm_duration(uint64_t ns, char text[32])
 }
 
 /* "x86_1    measure   hash-31     0/96, 12 s left" */
-static void event_line(const struct fm_event *e)
+void fm_out_event_line(const struct fm_event *e)
 {
-	struct fm_buf b = FM_BUF_INIT(TEXT_MAX);
+	struct fm_buf b = FM_BUF_INIT(FM_OUT_TEXT);
 	bool stage = e->stage != NULL && strcmp(e->event, "stage") == 0;
 	/* where something went wrong is worth a word, where all is well it is not */
 	const char *at = stage || e->klass == NULL ? NULL : e->stage;
@@ -232,41 +123,94 @@ static void event_line(const struct fm_event *e)
 	if (b.data != NULL) {
 		while (b.len > 0 && b.data[b.len - 1] == ' ')
 			b.data[--b.len] = '\0';
-		person_line("", b.data);
+		fm_out_line("", b.data);
 	}
 	fm_buf_free(&b);
 }
 
+/* A copy for `watch`. Losing it is no error of the campaign. */
+static void record(const struct fm_event *e)
+{
+	struct fm_buf b = FM_BUF_INIT(32u * FM_OUT_TEXT);
+
+	if (fm_out.record < 0 || fm_out.recorded > RECORD_MAX)
+		return;
+	if (fm_out_json(&b, e, 0) == FM_OK) {
+		fm_out.recorded += b.len;
+		(void)!fm_fs_write_all(fm_out.record, b.data, b.len);
+	}
+	fm_buf_free(&b);
+}
+
+/* On a terminal with a table only what the table cannot keep: what went wrong, or is done. */
+static bool shows_in_table(const struct fm_event *e)
+{
+	static const char *const kinds[] = {"stage", "cells", "queued", "campaign", "collect",
+	        "started", "connected", "heartbeat"};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		if (strcmp(e->event, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
 void fm_out_event(const struct fm_event *e)
 {
-	pthread_mutex_lock(&out.lock);
-	if (out.json)
-		json_event(e);
-	else if (!out.quiet && !e->quiet)
-		event_line(e);
-	pthread_mutex_unlock(&out.lock);
+	uint64_t now = fm_out_now();
+	struct fm_live_row *row;
+	bool told;
+
+	pthread_mutex_lock(&fm_out.lock);
+	record(e);
+	if (fm_out.campaign || strcmp(e->event, "campaign") == 0)
+		fm_live_take(&fm_out.live, e, now);
+	if (strcmp(e->event, "campaign") == 0) {
+		fm_out_wipe();
+		fm_out.campaign = true;
+		fm_out.shown_ns = now;
+	}
+	told = fm_out.json || (!fm_out.quiet && !e->quiet &&
+	                              !(fm_out.campaign && fm_out.terminal && shows_in_table(e)));
+	told = told && !e->past;
+	row = told && e->system != NULL ? fm_live_row(&fm_out.live, e->system) : NULL;
+	if (row != NULL)
+		row->told_ns = now;
+	if (told && fm_out.json)
+		fm_out_put_json(e);
+	else if (told)
+		fm_out_event_line(e);
+	fm_out_redraw(false);
+	pthread_mutex_unlock(&fm_out.lock);
+}
+
+void fm_out_record(int fd)
+{
+	pthread_mutex_lock(&fm_out.lock);
+	fm_out.record = fd;
+	fm_out.recorded = 0;
+	pthread_mutex_unlock(&fm_out.lock);
 }
 
 enum stream { NOTE, RESULT };
 
 FM_PRINTF(2, 0) static void say(enum stream stream, const char *format, va_list args)
 {
-	char text[TEXT_MAX], line[TEXT_MAX];
+	char text[FM_OUT_TEXT], line[FM_OUT_TEXT];
 
 	vsnprintf(text, sizeof text, format, args);
-	pthread_mutex_lock(&out.lock);
-	if (out.json) {
-		json_event(&(struct fm_event){
+	pthread_mutex_lock(&fm_out.lock);
+	if (fm_out.json) {
+		fm_out_put_json(&(struct fm_event){
 		        .event = stream == NOTE ? "note" : "result", .text = text});
 	} else if (stream == NOTE) {
-		if (!out.quiet)
-			person_line("", text);
+		if (!fm_out.quiet)
+			fm_out_line("", text);
 	} else {
-		wipe_live();
-		puts(clean(text, line));
+		fm_out_wipe();
+		puts(fm_out_clean(text, line));
 		fflush(stdout);
 	}
-	pthread_mutex_unlock(&out.lock);
+	pthread_mutex_unlock(&fm_out.lock);
 }
 
 void fm_say(const char *format, ...)
@@ -282,7 +226,7 @@ void fm_verbose(const char *format, ...)
 {
 	va_list args;
 
-	if (!out.verbose)
+	if (!fm_out.verbose)
 		return;
 	va_start(args, format);
 	say(NOTE, format, args);
@@ -300,87 +244,25 @@ void fm_result(const char *format, ...)
 
 void fm_out_error(int code, const char *system, const char *stage, const char *next)
 {
-	char text[TEXT_MAX], line[TEXT_MAX];
+	char text[FM_OUT_TEXT], line[FM_OUT_TEXT];
+	const struct fm_event e = {.event = "error",
+	        .system = system,
+	        .stage = stage,
+	        .klass = fm_error_class(code),
+	        .reason = fm_error_reason(code),
+	        .text = fm_error_text()};
 
 	snprintf(text, sizeof text, "fleetmark: %s%s%s%s%s", system == NULL ? "" : system,
 	        system == NULL ? "" : ": ", stage == NULL ? "" : stage, stage == NULL ? "" : ": ",
 	        fm_error_text());
-	pthread_mutex_lock(&out.lock);
-	if (out.json)
-		json_event(&(struct fm_event){.event = "error",
-		        .system = system,
-		        .stage = stage,
-		        .klass = fm_error_class(code),
-		        .reason = fm_error_reason(code),
-		        .text = fm_error_text()});
-	wipe_live();
-	fprintf(stderr, "%s\n", clean(text, line));
+	pthread_mutex_lock(&fm_out.lock);
+	record(&e);
+	if (fm_out.json)
+		fm_out_put_json(&e);
+	fm_out_wipe();
+	fprintf(stderr, "%s\n", fm_out_clean(text, line));
 	if (next != NULL)
-		fprintf(stderr, "  next: %s\n", clean(next, line));
-	pthread_mutex_unlock(&out.lock);
-}
-
-/* ---- progress ---- */
-
-/* Seconds left if the rest goes at the pace of what was done since progress began; false while
- * nothing was. */
-static bool time_left(uint64_t done, uint64_t total, uint64_t now, uint64_t *seconds)
-{
-	uint64_t since = done - out.begun_done;
-
-	if (done <= out.begun_done || total < done)
-		return false;
-	*seconds = (uint64_t)((double)(now - out.begun_ns) / (double)since *
-	                              (double)(total - done) / 1e9 +
-	                      0.5);
-	return true;
-}
-
-void fm_out_progress(uint64_t done, uint64_t total, const char *what)
-{
-	uint64_t now = now_ns(), left = 0;
-	bool has;
-
-	pthread_mutex_lock(&out.lock);
-	if (!out.running || done < out.begun_done) {
-		out.running = true;
-		out.begun_ns = now;
-		out.begun_done = done;
-		out.shown_ns = 0;
-	}
-	if (out.shown_ns == 0 ||
-	        now - out.shown_ns >= (out.terminal && !out.json ? REDRAW_NS : HEARTBEAT_NS)) {
-		char line[TEXT_MAX], span[32];
-
-		out.shown_ns = now;
-		has = time_left(done, total, now, &left);
-		if (out.json) {
-			json_event(&(struct fm_event){.event = "heartbeat",
-			        .text = what,
-			        .done = done,
-			        .total = total,
-			        .eta_s = left,
-			        .has_eta = has});
-		} else if (!out.quiet) {
-			wipe_live();
-			fprintf(stderr, "%llu/%llu %s, %s%s", (unsigned long long)done,
-			        (unsigned long long)total, clean(what == NULL ? "" : what, line),
-			        has ? fm_duration(left * 1000000000ULL, span)
-			            : "time left not known yet",
-			        has ? " left" : "");
-			if (!out.terminal)
-				fputc('\n', stderr);
-			out.drawn = out.terminal;
-			fflush(stderr);
-		}
-	}
-	pthread_mutex_unlock(&out.lock);
-}
-
-void fm_out_progress_end(void)
-{
-	pthread_mutex_lock(&out.lock);
-	wipe_live();
-	out.running = false;
-	pthread_mutex_unlock(&out.lock);
+		fprintf(stderr, "  next: %s\n", fm_out_clean(next, line));
+	fm_out_redraw(true);
+	pthread_mutex_unlock(&fm_out.lock);
 }

@@ -43,6 +43,12 @@ FM_CHECK int fm_plan_read(int dirfd, struct fm_plan *out);
 /* The same recipe, cells, flags, systems? FM_ERR_CONFIG naming the first difference (campaign resumed with edited sources). */
 FM_CHECK int fm_plan_same(const struct fm_plan *sealed, const struct fm_plan *now);
 
+/* The plain source files that differ between the two plans: calls told with candidate, "changed", "new" or "gone", and path for the first
+ * FM_PLAN_CHANGES of them; returns how many there are. */
+#define FM_PLAN_CHANGES 20
+typedef void fm_plan_change(void *arg, const char *candidate, const char *what, const char *path);
+size_t fm_plan_changes(const struct fm_plan *sealed, const struct fm_plan *now, fm_plan_change *told, void *arg);
+
 /* Parts of a cell name; pointers into out. */
 struct fm_cell {
 	char text[512];

@@ -19,6 +19,7 @@
 #define FILES_PER_HOST   8
 #define STACK            (1u << 20)
 #define END_WAIT         (5 * FM_S)
+#define TICK             (250 * FM_MS)
 #define EXIT_INTERRUPTED 130
 
 struct pool {
@@ -100,8 +101,10 @@ static bool supervise(struct pool *p, size_t started, int signals)
 			       "lease");
 			_exit(EXIT_INTERRUPTED);
 		}
-		(void)poll(
-		        fds, 2, deadline == UINT64_MAX ? -1 : (int)((deadline - now) / FM_MS) + 1);
+		(void)poll(fds, 2,
+		        deadline - now < TICK ? (int)((deadline - now) / FM_MS) + 1
+		                              : (int)(TICK / FM_MS));
+		fm_out_tick();
 		if (fds[0].revents != 0)
 			(void)!read(p->done, &tick, sizeof tick);
 		if (fds[1].revents == 0 || read(signals, &info, sizeof info) != sizeof info)

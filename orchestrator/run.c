@@ -2,7 +2,9 @@
  * came. */
 #include "orchestrator/run.h"
 #include "orchestrator/enrol.h"
+#include "orchestrator/events.h"
 #include "orchestrator/host.h"
+#include "orchestrator/notify.h"
 #include "orchestrator/out.h"
 #include "orchestrator/pool.h"
 #include "orchestrator/stage_keep.h"
@@ -130,6 +132,19 @@ static int make_hosts(struct fm_campaign *c, struct fm_host **hosts, void ***ite
 	return rc;
 }
 
+/* What the table and `watch` begin with. */
+static void tell_begin(struct fm_campaign *c, void *const *items, size_t count)
+{
+	fm_out_event(&(struct fm_event){
+	        .event = "campaign", .text = c->name, .total = c->cells_total, .quiet = true});
+	for (size_t i = 0; i < count; i++) {
+		const struct fm_host *h = items[i];
+
+		fm_out_event(&(struct fm_event){
+		        .event = "queued", .system = h->system->name, .quiet = true});
+	}
+}
+
 static int run_hosts(struct fm_campaign *c)
 {
 	struct fm_host *hosts = NULL;
@@ -140,6 +155,8 @@ static int run_hosts(struct fm_campaign *c)
 	if (rc == FM_OK && count > 0) {
 		fm_say("%s %s: %llu cells on %zu system%s", c->resumed ? "resuming" : "campaign",
 		        c->name, (unsigned long long)c->cells_total, count, count == 1 ? "" : "s");
+		fm_events_begin(c->incoming);
+		tell_begin(c, items, count);
 		rc = fm_pool_run(fm_host_run, items, count, c->options->jobs);
 		fm_out_progress_end();
 	} else if (rc == FM_OK) {
@@ -152,6 +169,20 @@ static int run_hosts(struct fm_campaign *c)
 	return rc;
 }
 
+static const char *ending(int status)
+{
+	switch (status) {
+	case 0:
+		return "every planned cell is accepted";
+	case 1:
+		return "some cells failed; the rest is in the tree";
+	case 3:
+		return "nothing could be measured";
+	default:
+		return "verification failed";
+	}
+}
+
 int fm_run_campaign(const struct fm_options *o, struct fm_inventory *inv, struct fm_home *home,
         int *status, char **path)
 {
@@ -160,6 +191,8 @@ int fm_run_campaign(const struct fm_options *o, struct fm_inventory *inv, struct
 	int rc = enrol_local(o, inv, home);
 
 	*path = NULL;
+	if (rc == FM_OK)
+		rc = fm_notify_check(o);
 	if (rc != FM_OK)
 		return rc;
 	rc = fm_campaign_open(&c, o, inv, home);
@@ -175,12 +208,20 @@ int fm_run_campaign(const struct fm_options *o, struct fm_inventory *inv, struct
 	if (rc == FM_ERR_INTERRUPTED) {
 		fm_say("interrupted; what is there is kept. To go on: %s",
 		        fm_campaign_again(&c, again, sizeof again));
+		fm_out_event(
+		        &(struct fm_event){.event = "interrupted", .text = again, .quiet = true});
 		*status = 130;
 		rc = FM_REPORTED;
 	} else if (rc == FM_OK) {
 		rc = fm_run_finish(&c, status);
 		*path = fm_strdup(c.path);
+		if (rc == FM_OK || rc == FM_REPORTED)
+			fm_notify(&c, "ended", NULL, NULL, ending(*status), *status);
+		else
+			fm_notify(
+			        &c, "needs_someone", NULL, fm_error_class(rc), fm_error_text(), -1);
 	}
+	fm_events_end();
 	fm_campaign_close(&c);
 	return rc;
 }

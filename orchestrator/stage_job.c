@@ -202,7 +202,7 @@ static void tell_stage(struct fm_host *h, const struct fm_line *l)
 	        .total = fm_line_u64(l, "total", 0),
 	        .eta_s = fm_line_u64(l, "eta_s", UINT64_MAX),
 	        .quiet = true};
-	char what[200], now[sizeof h->told];
+	char now[sizeof h->told];
 
 	e.has_eta = e.eta_s != UINT64_MAX && e.eta_s > 0; /* 0: the host does not know yet */
 	if (!e.has_eta)
@@ -212,8 +212,6 @@ static void tell_stage(struct fm_host *h, const struct fm_line *l)
 	e.quiet = strcmp(now, h->told) == 0;
 	memcpy(h->told, now, sizeof now);
 	fm_out_event(&e);
-	snprintf(what, sizeof what, "%s %s %s", h->system->name, e.stage, e.candidate);
-	fm_campaign_progress(h->campaign, 0, what);
 }
 
 /* A cell of what this run waits for; those of bundles that are here already were never in its
@@ -222,7 +220,7 @@ static void count_cell(struct fm_host *h, const struct fm_line *l)
 {
 	for (size_t i = 0; i < h->count; i++) {
 		if (strcmp(h->jobs[i].candidate->id, text_of(l, "candidate")) == 0)
-			fm_campaign_progress(h->campaign, 1, h->system->name);
+			fm_campaign_progress(h->campaign, 1);
 	}
 }
 

@@ -32,7 +32,7 @@ rule_libraries() { # one library, one place
 		search "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]$header" | grep -vE "^$place:" || true
 	done <<-'END'
 		libssh/ orchestrator/transport_ssh(_reach\.c|_key\.c|_parts\.h|\.c)
-		curl/ orchestrator/https(_site\.c|_parts\.h|\.c)
+		curl/ orchestrator/https(_site\.c|_post\.c|_parts\.h|\.c)
 		(cjson/)?cJSON orchestrator/jsonr\.c
 		archive(_entry)?\.h orchestrator/archive\.c
 		ini\.h orchestrator/ini\.c
