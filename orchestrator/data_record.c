@@ -197,6 +197,26 @@ static int put_rejected(const struct fm_samples *samples, struct fm_cell_fig *fi
 	return FM_OK;
 }
 
+/* Every attempt of the cell, in the order it was made. */
+static int export_processes(struct fm_report *r, const struct fm_side *s,
+        const struct fm_samples *samples, const struct fm_cell_fig *fig)
+{
+	int rc = FM_OK;
+
+	for (size_t i = 0; i < samples->process_count && rc == FM_OK; i++) {
+		const struct fm_proc *p = &samples->processes[i];
+		const int64_t *c = p->column;
+		const struct fm_attempt a = {c[FM_PROC_PROCESS], c[FM_PROC_ATTEMPT],
+		        (int64_t)p->calls, (int64_t)p->ns,
+		        samples->count == NULL ? -1 : (int64_t)p->count,
+		        fm_state_name[c[FM_PROC_STATE]],
+		        c[FM_PROC_STATE] == FM_STATE_ACCEPTED ? NULL
+		                                              : fm_reason_name[c[FM_PROC_REASON]]};
+		rc = fm_export_process(r, s, fig, &a);
+	}
+	return rc;
+}
+
 /* What pages print, from the finished record. */
 static int fill_figure(const struct fm_report *rep, const struct fm_side *s,
         const struct fm_ev_measured *m, const struct fm_samples *samples, const struct fm_record *r,
@@ -270,7 +290,8 @@ int fm_data_record(struct fm_report *rep, const struct fm_side *s, const struct 
 	        (rc = put_processes(&r, s, samples, extra.memory, seconds, counts)) != FM_OK ||
 	        (rc = fm_record_statistics(&r, true)) != FM_OK ||
 	        (rc = put_rejected(samples, fig)) != FM_OK ||
-	        (rc = fill_figure(rep, s, m, samples, &r, seconds, counts, fig)) != FM_OK)
+	        (rc = fill_figure(rep, s, m, samples, &r, seconds, counts, fig)) != FM_OK ||
+	        (rc = export_processes(rep, s, samples, fig)) != FM_OK)
 		goto out;
 	extra.counts = fig->counted.n > 0 ? counts : NULL;
 	extra.seconds = seconds;

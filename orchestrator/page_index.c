@@ -74,6 +74,12 @@ int fm_page_index(struct fm_report *r)
 	write_systems(&page, r);
 	write_candidates(&page, r);
 	fm_page(&page,
+	        "## Data\n\n- [data/cells.csv](data/cells.csv) and "
+	        "[data/cells.json](data/cells.json): every cell with its figures, units in the "
+	        "names of the columns.\n- [data/processes.csv](data/processes.csv): every process "
+	        "that was started, also the rejected ones.\n- `data/<system>/`: records in the "
+	        "published schema, known answers, builds.\n\n");
+	fm_page(&page,
 	        "## Seal\n\n- Plan: SHA-256 of [plan/MANIFEST.sha256](plan/MANIFEST.sha256) "
 	        "`%s`\n- Tree %lld of this controller: its "
 	        "number is the SHA-256 of [MANIFEST.sha256](MANIFEST.sha256), which covers this "

@@ -213,7 +213,7 @@ static int one_candidate(struct fm_report *r, const struct fm_candidate *c)
 		rc = fm_side_load(r, &r->systems[i], c, &sides[i]);
 		for (size_t k = 0; rc == FM_OK && k < sides[i].cells.count; k++)
 			rc = keep_brief(r, &sides[i], (int)i, &sides[i].cells.list[k]);
-		if (rc == FM_OK)
+		if (rc == FM_OK && (rc = fm_export_side(r, &sides[i])) == FM_OK)
 			rc = fm_page_candidate(r, &sides[i]);
 	}
 	if (rc == FM_OK)
@@ -288,7 +288,7 @@ int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool p
 {
 	struct fm_report r;
 	char kept[FM_NAME_MAX + 1];
-	int rc;
+	int end, rc;
 
 	if (base == NULL && check) {
 		read_base(outfd, kept);
@@ -296,10 +296,14 @@ int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool p
 	}
 	rc = fm_report_open(&r, dirfd, base);
 	r.sink = (struct fm_sink){.dirfd = outfd, .check = check, .print = print};
+	if (rc == FM_OK)
+		rc = fm_export_begin(&r);
 	for (size_t i = 0; i < r.plan.candidates.count && rc == FM_OK; i++)
 		rc = one_candidate(&r, &r.plan.candidates.list[i]);
 	if (rc == FM_OK)
 		rc = pages_of_all(&r);
+	end = fm_export_end(&r);
+	rc = rc == FM_OK ? end : rc;
 	if (rc == FM_OK)
 		rc = look_for_extra(&r);
 	if (rc == FM_OK && (rc = fm_sink_sync(&r.sink)) == FM_OK)

@@ -71,11 +71,19 @@ struct fm_side {
 	struct fm_builds builds; /* in natural order of labels */
 };
 
+/* export.c: every cell as one row of data/cells.csv and one object of data/cells.json, every
+ * attempt as one row of data/processes.csv; units stand in the names of the columns. */
+struct fm_export {
+	struct fm_sink_stream cells, json, processes;
+	bool any; /* a cell was written */
+};
+
 struct fm_report {
 	int dirfd;
 	struct fm_plan plan;
 	struct fm_tree tree;
 	struct fm_sink sink;
+	struct fm_export export;
 	struct fm_report_system *systems; /* inventory order, the base first */
 	size_t system_count;
 	struct fm_brief *briefs; /* by candidate, then system, then label and size */
@@ -126,6 +134,16 @@ bool fm_evidence_emulated(const struct fm_evidence *e);
  * none were made. */
 void fm_page_properties(
         struct fm_page *p, const struct fm_side *s, const char **labels, size_t count);
+
+FM_CHECK int fm_export_begin(struct fm_report *r);
+FM_CHECK int fm_export_side(struct fm_report *r, const struct fm_side *s);
+struct fm_attempt { /* one process of a cell; -1: unknown */
+	int64_t process, attempt, calls, ns, count;
+	const char *state, *reason;
+};
+FM_CHECK int fm_export_process(struct fm_report *r, const struct fm_side *s,
+        const struct fm_cell_fig *c, const struct fm_attempt *a);
+FM_CHECK int fm_export_end(struct fm_report *r); /* also after an error */
 
 /* data_record.c: the record of one cell, and its figures. */
 FM_CHECK int fm_data_record(struct fm_report *r, const struct fm_side *s,

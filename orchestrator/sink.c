@@ -23,7 +23,7 @@ void fm_sink_free(struct fm_sink *s)
 	s->folder_fd = 0;
 }
 
-static void differs(struct fm_sink *s, const char *path)
+void fm_sink_differs(struct fm_sink *s, const char *path)
 {
 	if (s->differing++ == 0)
 		snprintf(s->first, sizeof s->first, "%s", path);
@@ -39,7 +39,7 @@ static int compare(struct fm_sink *s, const char *path, const void *bytes, size_
 	if (rc == FM_ERR_MEMORY)
 		return rc;
 	if (rc != FM_OK || old.len != len || memcmp(old.data, bytes, len) != 0)
-		differs(s, path);
+		fm_sink_differs(s, path);
 	fm_buf_free(&old);
 	return FM_OK;
 }
@@ -69,18 +69,27 @@ static int open_folder(struct fm_sink *s, const char *path, const char **name)
 
 /* Without an fsync per file: everything here can be derived again, and fm_sink_sync comes before
  * any seal. */
-static int write_file(struct fm_sink *s, const char *path, const void *bytes, size_t len)
+int fm_sink_create(struct fm_sink *s, const char *path, int *fd)
 {
 	const char *name;
-	int fd, rc;
+	int rc;
 
+	*fd = -1;
 	if ((rc = open_folder(s, path, &name)) != FM_OK)
 		return rc;
 	if (unlinkat(s->folder_fd, name, 0) != 0 && errno != ENOENT)
 		return fm_fail_errno("%s: cannot be replaced", path);
-	fd = openat(s->folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return fm_fail_errno("%s: cannot be made", path);
+	*fd = openat(
+	        s->folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	return *fd < 0 ? fm_fail_errno("%s: cannot be made", path) : FM_OK;
+}
+
+static int write_file(struct fm_sink *s, const char *path, const void *bytes, size_t len)
+{
+	int fd, rc;
+
+	if ((rc = fm_sink_create(s, path, &fd)) != FM_OK)
+		return rc;
 	rc = fm_fs_write_all(fd, bytes, len);
 	if (close(fd) != 0 && rc == FM_OK)
 		rc = fm_fail_errno("%s", path);
@@ -94,12 +103,10 @@ int fm_sink_sync(struct fm_sink *s)
 	return FM_OK;
 }
 
-int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t len)
+int fm_sink_note(struct fm_sink *s, const char *path)
 {
 	char **slot;
 
-	if (s->dirfd < 0)
-		return FM_OK;
 	if ((slot = fm_grow(&s->paths, &s->path_count, sizeof *slot)) == NULL)
 		return FM_ERR_MEMORY;
 	if ((*slot = fm_strdup(path)) == NULL) {
@@ -107,6 +114,17 @@ int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t l
 		return FM_ERR_MEMORY;
 	}
 	s->files++;
+	return FM_OK;
+}
+
+int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t len)
+{
+	int rc;
+
+	if (s->dirfd < 0)
+		return FM_OK;
+	if ((rc = fm_sink_note(s, path)) != FM_OK)
+		return rc;
 	return s->check ? compare(s, path, bytes, len) : write_file(s, path, bytes, len);
 }
 
@@ -138,7 +156,7 @@ static int one_extra(void *arg, const char *path, const struct stat *st)
 		return FM_OK;
 	}
 	if (x->sink->check)
-		differs(x->sink, full);
+		fm_sink_differs(x->sink, full);
 	if ((slot = fm_grow(&x->doomed.list, &x->doomed.count, sizeof *slot)) == NULL) {
 		free(full);
 		return FM_ERR_MEMORY;
@@ -179,7 +197,7 @@ static int one_page(void *arg, const char *path, const struct stat *st)
 	if ((n > 3 && strcmp(path + n - 3, ".md") == 0) ||
 	        (n > 5 && strcmp(path + n - 5, ".html") == 0))
 		if (bsearch(&path, s->paths, s->path_count, sizeof path, by_bytes) == NULL)
-			differs(s, path);
+			fm_sink_differs(s, path);
 	return FM_OK;
 }
 

@@ -21,6 +21,24 @@ void fm_sink_free(struct fm_sink *s);
 /* One file, with its folders. In check mode a difference is counted, not an error. */
 FM_CHECK int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t len);
 
+/* A file that comes in parts, so that it may be of any size; the same rules. */
+struct fm_sink_stream {
+	struct fm_sink *sink;
+	char path[256];
+	int fd; /* -1: dropped, or already known to differ */
+	bool differs;
+	struct fm_buf part; /* not yet written or compared */
+};
+FM_CHECK int fm_sink_begin(struct fm_sink *s, const char *path, struct fm_sink_stream *out);
+FM_CHECK int fm_sink_add(struct fm_sink_stream *st, const void *bytes, size_t len);
+/* Writes or compares the rest. Also after an error; leaves nothing open. */
+FM_CHECK int fm_sink_end(struct fm_sink_stream *st);
+
+/* For sink_stream.c: notes the path; makes the file anew; counts a difference. */
+FM_CHECK int fm_sink_note(struct fm_sink *s, const char *path);
+FM_CHECK int fm_sink_create(struct fm_sink *s, const char *path, int *fd);
+void fm_sink_differs(struct fm_sink *s, const char *path);
+
 /* What was written is on disk. */
 FM_CHECK int fm_sink_sync(struct fm_sink *s);
 

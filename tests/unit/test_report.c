@@ -153,6 +153,41 @@ static void failures_are_said(void **state)
 	has("index.md", "| 8 | 1 | 0 | 0 |", true);
 }
 
+/* Plain tables: a row per cell and per process, nothing left out, ticks in a column of their own.
+ */
+static void exports(void **state)
+{
+	char *text;
+	size_t lines = 0;
+
+	(void)state;
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	text = text_of("data/cells.csv");
+	for (const char *s = text; (s = strchr(s, '\n')) != NULL; s++)
+		lines++;
+	free(text);
+	assert_int_equal(lines, 19); /* names and 18 cells */
+	has("data/cells.csv", "system,candidate,instance,label,version,operation,input_bytes,state",
+	        true);
+	has("data/cells.csv",
+	        "\narm_1,hash-99,Toy-1024,Toy-1024,reference,hash_65536,65536,failed,measure,"
+	        "failed,PASS,guide,,TRUE,FALSE,,,,,",
+	        true);
+	has("data/cells.csv", ",core_cycles,FALSE,TRUE,2,5,2030,581.5,", true);
+	has("data/cells.csv", ",ref_ticks,TRUE,FALSE,2,5,2030,581.5,", true);
+	has("data/cells.json", "\"median_core_cycles\": null", true);
+	has("data/cells.json", "\"ref_ticks_hz\": 1000000000.0", true);
+	has("data/processes.csv",
+	        "\nx86_1,hash-99,Toy-512,Toy-512,reference,hash_1024,1024,superseded,preempted,3,",
+	        true);
+	has("index.md", "[data/cells.csv](data/cells.csv)", true);
+	MUST(fm_fs_write(fake.dirfd, "data/cells.json", "{}", 2, 0644));
+	assert_int_equal(fm_report_tree(fake.dirfd, NULL, true), FM_ERR_DIGEST);
+	assert_non_null(strstr(fm_error_text(), "data/cells.json"));
+	MUST(fm_report_tree(fake.dirfd, NULL, false));
+	MUST(fm_report_tree(fake.dirfd, NULL, true));
+}
+
 static void foreign_text_stays_text(void **state)
 {
 	(void)state;
@@ -173,6 +208,7 @@ int main(void)
 	        cmocka_unit_test(another_base),
 	        cmocka_unit_test(labels_stay_apart),
 	        cmocka_unit_test(failures_are_said),
+	        cmocka_unit_test(exports),
 	        cmocka_unit_test(foreign_text_stays_text),
 	};
 	return cmocka_run_group_tests(tests, make, drop);
