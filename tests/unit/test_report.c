@@ -173,8 +173,8 @@ static void exports(void **state)
 	        "\narm_1,hash-99,Toy-1024,Toy-1024,reference,hash_65536,65536,failed,measure,"
 	        "failed,PASS,guide,,TRUE,FALSE,,,,,",
 	        true);
-	has("data/cells.csv", ",core_cycles,FALSE,TRUE,2,5,2030,581.5,", true);
-	has("data/cells.csv", ",ref_ticks,TRUE,FALSE,2,5,2030,581.5,", true);
+	has("data/cells.csv", ",core_cycles,FALSE,TRUE,2,5,2030,", true);
+	has("data/cells.csv", ",ref_ticks,TRUE,FALSE,2,5,2030,", true);
 	has("data/cells.json", "\"median_core_cycles\": null", true);
 	has("data/cells.json", "\"ref_ticks_hz\": 1000000000.0", true);
 	has("data/processes.csv",
