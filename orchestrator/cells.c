@@ -13,8 +13,10 @@ void fm_cell_fig_free(struct fm_cell_fig *c)
 	free(c->text);
 	free(c->marks);
 	free(c->rejected);
+	free(c->processes);
 	c->text = c->marks = NULL;
 	c->rejected = NULL;
+	c->processes = NULL;
 }
 
 void fm_cells_free(struct fm_cells *c)
@@ -69,7 +71,19 @@ int fm_cell_estimate(struct fm_cell_fig *c, const double *seconds, const double 
 		return rc;
 	if (counts != NULL && (rc = fm_estimate(counts, n, &c->counted)) != FM_OK)
 		return rc;
-	return fm_stat_flags(shown, n, fm_cell_shown(c), &c->flags);
+	if ((rc = fm_stat_flags(shown, n, fm_cell_shown(c), &c->flags)) != FM_OK ||
+	        !fm_cell_flagged(c))
+		return rc;
+	if ((c->processes = fm_alloc_array(n, sizeof *c->processes)) == NULL)
+		return FM_ERR_MEMORY;
+	memcpy(c->processes, shown, n * sizeof *c->processes);
+	return FM_OK;
+}
+
+bool fm_cell_flagged(const struct fm_cell_fig *c)
+{
+	return c->flags.outliers > 0 || c->flags.far > 0 || c->flags.bimodal || c->flags.drift ||
+	       c->flags.gap;
 }
 
 const struct fm_estimate *fm_cell_shown(const struct fm_cell_fig *c)

@@ -43,6 +43,8 @@ struct fm_cell_fig {
 	double mean_ticks;                   /* published mean of ticks per call, or NAN */
 	struct fm_estimate counted, seconds; /* over process means per call; counted.n 0: none */
 	struct fm_stat_flags flags;          /* of counted if core cycles, else of seconds */
+	double *processes; /* means of a flagged cell's processes in time order, of what is shown;
+	                      else NULL: shown.n values */
 	bool disturbed, few_calls;
 	char *marks; /* further words, joined by "; ", or NULL */
 	struct fm_rejected *rejected;
@@ -68,6 +70,9 @@ FM_CHECK int fm_cell_from_record(const struct fm_record *r, struct fm_cell_fig *
  * none). */
 FM_CHECK int fm_cell_estimate(
         struct fm_cell_fig *c, const double *seconds, const double *counts, size_t n);
+
+/* Does a flag ask for a look at the single processes? */
+bool fm_cell_flagged(const struct fm_cell_fig *c);
 
 /* The estimate a page shows: of core cycles where they exist, else of seconds. */
 const struct fm_estimate *fm_cell_shown(const struct fm_cell_fig *c);

@@ -35,7 +35,28 @@ FM_CHECK int fm_chart_draw_bars(struct fm_buf *out, size_t number, const char *t
         const char *unit, const struct fm_bar *bars, size_t count, const char *const *systems,
         size_t system_count);
 
-/* Parts shared by both. */
+/* One flagged cell: a mark per process, placed by its mean, first process on top. */
+struct fm_strip {
+	char name[160];
+	const double *value; /* count means, 1 or more, above 0 */
+	size_t count;
+	double median;
+	char least[32], middle[32], most[32]; /* the words for smallest, median, largest */
+};
+FM_CHECK int fm_chart_strips(struct fm_buf *out, size_t number, const char *title, const char *unit,
+        const struct fm_strip *strips, size_t count);
+
+/* Places of the same things in several columns, lines between them. */
+#define FM_RANK_COLUMNS 8
+struct fm_rank_line {
+	char name[96];
+	size_t rank[FM_RANK_COLUMNS]; /* 1 is the first; equal ones share a place in words */
+};
+FM_CHECK int fm_chart_ranks(struct fm_buf *out, size_t number, const char *title,
+        const char *const *columns, size_t column_count, const struct fm_rank_line *lines,
+        size_t count);
+
+/* Parts shared by all. */
 const char *fm_chart_colour(int look);
 FM_CHECK int fm_chart_begin(struct fm_buf *out, size_t number, double height, const char *title,
         const char *description);

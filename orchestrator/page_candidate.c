@@ -280,7 +280,9 @@ static int write_performance(struct fm_page *p, const struct fm_report *r, const
 	fm_page(p, "\n");
 	write_failures(p, s);
 	snprintf(file, sizeof file, "perf_%s.html", s->system->plan->name);
-	if ((rc = fm_chart_candidate(p, s, file)) != FM_OK)
+	if ((rc = fm_chart_candidate(p, s, file)) != FM_OK ||
+	        (rc = fm_chart_flagged(
+	                 p, &s->cells, file, "Processes of flagged cells, a mark each")) != FM_OK)
 		return rc;
 	write_ticks(p, s);
 	write_rejected(p, s);

@@ -1,5 +1,6 @@
 /* page_rank.c: compare.md in the tree's root: all candidates at 64 KiB, ranks per digest length and
  * version, and what is not ranked. */
+#include "orchestrator/chart.h"
 #include "orchestrator/number.h"
 #include "orchestrator/report_parts.h"
 
@@ -8,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DASH "\xe2\x80\x93"
-#define SIZE 65536
+#define DASH       "\xe2\x80\x93"
+#define SIZE       65536
+#define MOST_LINES 40 /* of one picture of places */
 
 /* One instance and version over all systems at 64 KiB. */
 struct line {

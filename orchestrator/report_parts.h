@@ -204,6 +204,9 @@ void fm_page_spread(struct fm_page *p,
 FM_CHECK int fm_chart_candidate(struct fm_page *p, const struct fm_side *s, const char *file);
 FM_CHECK int fm_chart_compare(struct fm_page *p, const struct fm_report *r,
         const struct fm_side *sides, const char *label);
+/* Strips of the flagged cells with the table of their processes; nothing if none is flagged. */
+FM_CHECK int fm_chart_flagged(
+        struct fm_page *p, const struct fm_cells *cells, const char *file, const char *title);
 FM_CHECK int fm_chart_bars(struct fm_page *p, const struct fm_report *r);
 
 /* Table of what differs between the systems, and a line of what is the same. folder: from the page

@@ -214,6 +214,35 @@ static int bars(struct fm_page *p, const struct tables *t, const struct row *row
 	return rc;
 }
 
+/* Places as a picture: the rows that every system has. */
+static int places(struct fm_page *p, const struct tables *t, const struct row *rows, size_t count,
+        long digest)
+{
+	struct fm_rank_line *lines = fm_alloc_array(count + 1, sizeof *lines);
+	struct fm_buf svg = FM_BUF_INIT(FM_CHART_MAX);
+	char title[96];
+	size_t n = 0;
+	int rc = lines == NULL ? FM_ERR_MEMORY : FM_OK;
+
+	for (size_t i = 0; i < count && rc == FM_OK; i++) {
+		bool all = true;
+		for (size_t s = 0; s < t->system_count; s++)
+			all = all && (lines[n].rank[s] = rows[i].rank[s]) > 0;
+		snprintf(lines[n].name, sizeof lines[n].name, "%s", rows[i].label);
+		n += all;
+	}
+	snprintf(title, sizeof title, "Digest of %ld bits: places at 64 KiB", digest);
+	if (rc == FM_OK && n > 1 && t->system_count > 1) {
+		rc = fm_chart_ranks(
+		        &svg, p->chart_count + 1, title, t->systems, t->system_count, lines, n);
+		if (rc == FM_OK)
+			fm_page_chart(p, "compare.html", title, &svg);
+	}
+	fm_buf_free(&svg);
+	free(lines);
+	return rc;
+}
+
 static int write_ranks(struct fm_page *p, struct tables *t)
 {
 	int rc = FM_OK;
@@ -237,7 +266,8 @@ static int write_ranks(struct fm_page *p, struct tables *t)
 		for (size_t i = from; i < to; i++)
 			rank_row(p, t, &t->rows[i]);
 		fm_page(p, "\n");
-		rc = bars(p, t, t->rows + from, to - from, digest);
+		if ((rc = places(p, t, t->rows + from, to - from, digest)) == FM_OK)
+			rc = bars(p, t, t->rows + from, to - from, digest);
 	}
 	return rc;
 }

@@ -72,6 +72,7 @@ done << 'EOF'
 | hash-31 | `ZC-DMC-1536-1024` | 19.3 | 2 | 20.9 | 3 (▼ 1) |
 | hash-29 | `XRH-2-1024` | 105.6 | 5 | 53.4 | 4 (▲ 1) |
 EOF
+grep -qF 'Eijen-512: 3 on x86_1, 2 (▲ 1) on arm_1; ' "$work/published/compare.html" || fail "no picture of the places"
 grep -qF 'Published elsewhere, unsigned' "$work/published/compare.html" || fail "compare.html does not say where the figures are from"
 grep -qiE '<script|src=|@import|url\(h' "$work/published/compare.html" && fail "compare.html loads something"
 

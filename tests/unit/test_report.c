@@ -127,6 +127,14 @@ static void failures_are_said(void **state)
 	has("hash-99/perf_arm_1.md", "three processes in a row were invalid", true);
 	has("hash-99/compare.md", "failed: measure", true);
 	has("hash-99/perf_x86_1.md", "outlier 1 of 5", true);
+	/* the single processes of a flagged cell, and of no other */
+	has("hash-99/perf_x86_1.md",
+	        "### Flagged cells\n\n| instance | message | means of the processes, in the order "
+	        "they ran |\n|---|---|---|\n| `Toy-512` | 1024 B | 6126, 12.3 k, 6144, 6150, 6156 "
+	        "|\n\n[Chart: Processes of flagged cells",
+	        true);
+	has("hash-99/perf_x86_1.html", "Toy-512, 1024 B: outlier 1 of 5", true);
+	has("iccs/perf_x86_1.md", "Flagged cells", false);
 	has("hash-99/perf_x86_1.md", "| `Toy-512` | 1024 B | 3 | superseded | preempted |", true);
 	has("hash-99/perf_arm_1.md", "No trial was rejected.", true);
 	has("hash-99/perf_x86_1.md", "PASS, 2 of 4 files", true);
