@@ -3,6 +3,8 @@
 # library with algos_check: vectors, alignment, unused bits, refusals, bytes around the digest, exported names.
 # The same with AddressSanitizer and UBSan under gcc and clang; the sums over all lengths 0 to 4096 must be equal.
 # With clang's MemorySanitizer a message counts as uninitialised: a branch or an index that depends on it is found.
+# Then the versions performance and resource, which must give the sum of the reference; what the core here cannot run is
+# only built. A performance version with sources of its own goes through the sanitizers as well.
 # First the checker itself is shown libraries that are wrong on purpose: it must name what is wrong with each.
 #
 #     test_algos.sh [CANDIDATE...]     all, or those named
@@ -44,13 +46,15 @@ flags_of() {
 	' "$root/algos/flags.ini"
 }
 
-# recipe FILE: the candidate's origin, then a line "name|bits|digest|sources|defines|include|libs|arch" per instance
+# recipe FILE: the candidate's origin, then a line
+# "name|bits|digest|sources|defines|include|libs|arch|sources.performance|sources.resource" per instance
 recipe() {
 	awk '
 		function flush() {
 			if (name != "")
 				print name "|" v["digest_bits"] "|" v["digest"] "|" v["sources"] "|" v["defines"] \
-					"|" v["include"] "|" v["libs"] "|" v["arch"]
+					"|" v["include"] "|" v["libs"] "|" v["arch"] \
+					"|" v["sources.performance"] "|" v["sources.resource"]
 			name = ""
 			split("", v)
 		}
@@ -254,9 +258,23 @@ fi
 
 # ---- the instances
 
-flags=$(flags_of "$machine reference")
-[ -n "$flags" ] || fail "algos/flags.ini has no reference flags for $machine"
-flags="$flags $(flags_of additions)"
+# version_flags VERSION: the guide's flags of this machine with the additions; fails if there are none
+version_flags() {
+	flags=$(flags_of "$machine $1")
+	[ -n "$flags" ] && flags="$flags $(flags_of additions)"
+}
+
+for v in reference performance resource; do
+	version_flags $v || fail "algos/flags.ini has no $v flags for $machine"
+done
+
+# runs_here FLAGS: whether the core has the instructions that these flags allow
+runs_here() {
+	case $1 in
+	*-mavx2*) grep -qw avx2 /proc/cpuinfo ;;
+	*+sve*) grep -qw sve /proc/cpuinfo ;;
+	esac
+}
 
 # no_warnings COMPILER: the last build said nothing
 no_warnings() {
@@ -266,45 +284,32 @@ no_warnings() {
 	return 1
 }
 
-# one_instance: everything for the instance in name, bits, digest, sources, defines, include, libs
-one_instance() {
-	lib=$tmp/lib.so
-	# shellcheck disable=SC2086
-	if ! build "$lib" $cc $flags; then
-		fail "$name: does not build with $cc"
-		sed 's/^/    /' "$tmp/build.log" | head -n 20
-		return
+# constant VERSION: no branch and no index depends on the message; once for each list of sources
+constant() {
+	[ -n "$tracking" ] || return 0
+	case " $tracked " in *" $id|$sources "*) return ;; esac
+	# shellcheck disable=SC2046,SC2086
+	if (cd "$root/algos/$id" && constant_time "$bits" ${flags%%-flto*} ${flags#*-flto} $(prefixed -D $defines) -I. \
+		$(prefixed -I $include) $sources); then
+		pass
+	else
+		fail "$name, $1: a branch or an index depends on the message"
+		sed 's/^/    /' "$tmp/out" | head -n 20
 	fi
-	no_warnings "$cc" && pass
-	if have nm; then
-		names=$(nm -D --defined-only "$lib" | awk '{ print $NF }' | tr '\n' ' ')
-		if [ "$names" = 'CryptHash ' ]; then pass; else fail "$name: exports $names"; fi
-	fi
-	check "$lib" "$tmp/check" "$tmp/out"
-	tally "$tmp/out" $? "$cc"
-	sum=$(grep '^fold ' "$tmp/out")
+	tracked="$tracked $id|$sources"
+}
 
-	if [ -n "$tracking" ] && [ "$id|$sources" != "$tracked" ]; then
-		# shellcheck disable=SC2046,SC2086
-		if (cd "$root/algos/$id" && constant_time "$bits" $flags $(prefixed -D $defines) -I. \
-			$(prefixed -I $include) $sources); then
-			pass
-		else
-			fail "$name: a branch or an index depends on the message"
-			sed 's/^/    /' "$tmp/out" | head -n 20
-		fi
-		tracked="$id|$sources"
-	fi
-
-	# instances that differ in the timed digest length alone share these builds
+# sanitized VERSION: the checks again in builds with sanitizers. Instances that differ in the timed digest length alone
+# share these builds.
+sanitized() {
 	key="$id|$sources|$defines|$include|$libs"
 	for c in $sanitizing; do
 		lib=$tmp/lib-$c.so
 		if [ "$key" != "$built" ]; then
 			rm -f "$lib"
 			# shellcheck disable=SC2086
-			if ! build "$lib" $c $flags $sanitizers; then
-				fail "$name: does not build with $c and sanitizers"
+			if ! build "$lib" $c ${flags%%-flto*} ${flags#*-flto} $sanitizers; then
+				fail "$name, $1: does not build with $c and sanitizers"
 				sed 's/^/    /' "$tmp/build.log" | head -n 20
 			else
 				no_warnings "$c"
@@ -312,17 +317,52 @@ one_instance() {
 		fi
 		[ -f "$lib" ] || continue
 		check "$lib" "$tmp/check-$c" "$tmp/out"
-		tally "$tmp/out" $? "$c, sanitizers"
+		tally "$tmp/out" $? "$1, $c, sanitizers"
 		if [ -n "$sum" ] && [ "$(grep '^fold ' "$tmp/out")" = "$sum" ]; then
 			pass
 		else
-			fail "$name: other digests with $c and sanitizers than with $cc"
+			fail "$name, $1: other digests with $c and sanitizers than the reference with $cc"
 		fi
 	done
 	built=$key
 }
 
+# one_version VERSION: builds and checks the instance in name, bits, digest, sources, defines, include, libs
+one_version() {
+	version_flags "$1" || return
+	lib=$tmp/lib.so
+	# shellcheck disable=SC2086
+	if ! build "$lib" $cc $flags; then
+		fail "$name, $1: does not build with $cc"
+		sed 's/^/    /' "$tmp/build.log" | head -n 20
+		return
+	fi
+	no_warnings "$cc" && pass
+	if have nm; then
+		names=$(nm -D --defined-only "$lib" | awk '{ print $NF }' | tr '\n' ' ')
+		if [ "$names" = 'CryptHash ' ]; then pass; else fail "$name, $1: exports $names"; fi
+	fi
+	if ! runs_here "$flags"; then
+		skipped=$((skipped + 1))
+		return
+	fi
+	check "$lib" "$tmp/check" "$tmp/out"
+	tally "$tmp/out" $? "$1, $cc"
+	if [ "$1" = reference ]; then
+		sum=$(grep '^fold ' "$tmp/out")
+	elif [ -n "$sum" ] && [ "$(grep '^fold ' "$tmp/out")" = "$sum" ]; then
+		pass
+	else
+		fail "$name, $1: other digests than the reference"
+	fi
+	constant "$1"
+	if [ "$1" = reference ] || [ "$sources" != "$plain" ]; then
+		sanitized "$1"
+	fi
+}
+
 instances=0
+skipped=0
 built=
 tracked=
 for ini in "$root"/algos/*/candidate.ini; do
@@ -332,14 +372,22 @@ for ini in "$root"/algos/*/candidate.ini; do
 	read -r origin <"$tmp/recipe"
 	[ "$origin" = own ] || continue
 	sed 1d "$tmp/recipe" >"$tmp/instances"
-	while IFS='|' read -r name bits digest sources defines include libs arch; do
+	while IFS='|' read -r name bits digest plain defines include libs arch performance resource; do
 		case " ${arch:-$machine} " in *" $machine "*) ;; *) continue ;; esac
 		instances=$((instances + 1))
-		one_instance
+		sum=
+		sources=$plain
+		one_version reference
+		for v in performance resource; do
+			[ $v = performance ] && sources=${performance:-$plain}
+			[ $v = resource ] && sources=${resource:-$plain}
+			[ "$sources" = none ] || one_version $v
+		done
 	done <"$tmp/instances"
 done
 [ "$instances" -gt 0 ] || fail "no instance was found"
 
 echo "$instances instances"
+[ "$skipped" -eq 0 ] || echo "$skipped libraries only built: this core lacks what their flags allow"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
