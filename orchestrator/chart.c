@@ -179,14 +179,15 @@ static int draw(struct fm_page *p, struct bars *x, int digest_bits)
 	        x->cycles ? "cycles per byte" : "time per byte");
 	for (size_t i = 0; rc == FM_OK && i < x->count; i++) {
 		const struct fm_brief *b = x->cell[i];
-		bool first = true;
-		for (size_t k = 0; k < i; k++)
+		bool first =
+		        true; /* of all systems that have the instance, so each bar comes once */
+		for (size_t k = 0; k < x->count; k++)
 			first = first && (x->cell[k]->instance != b->instance ||
-			                         x->cell[k]->system > b->system);
+			                         x->cell[k]->system >= b->system);
 		if (!first)
 			continue;
 		for (size_t k = 0; k < x->count; k++)
-			if (x->cell[k]->instance == b->instance && x->cell[k]->system >= b->system)
+			if (x->cell[k]->instance == b->instance)
 				fill_bar(&bars[n++], x->cell[k], x->cycles);
 		if (++groups % GROUPS != 0 && i + 1 < x->count)
 			continue;
