@@ -28,7 +28,8 @@ field() { sed -n "s/^[0-9]* $1 .*system=\([^ ]*\) candidate=\([^ ]*\) .*job_nonc
 sealed() { [ -e "$(journal "$1")" ] && tail -n 1 "$(journal "$1")" | grep -q '^[0-9]* sealed '; }
 
 step "seed $KILL_SEED; a campaign nobody disturbs"
-[ -z "${KILL_CTL-}" ] || gives 0 "${CTL[@]}" "$F" enrol --yes -i "$INVENTORY" --root "$T/root" "$(sed -n 's/^\[\(.*\)\]$/\1/p' "$INVENTORY" | head -1)"
+# shellcheck disable=SC2046   # names of systems
+[ -z "${KILL_CTL-}" ] || gives 0 "${CTL[@]}" "$F" enrol --yes -i "$INVENTORY" --root "$T/root" $(sed -n 's/^\[\(.*\)\]$/\1/p' "$INVENTORY")
 gives 0 campaign warm          # builds the agent
 start=$(now_ms)
 gives 0 campaign whole
