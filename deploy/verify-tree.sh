@@ -68,7 +68,7 @@ check_grammar() { # ROOT FILES (from list_files) KIND WHERE < paths below ROOT
             if (n > 1 && !((last "") < (name ""))) bad("not sorted, or a name twice")
             if (tolower(name) in seen) bad("two names that differ only in case")
             seen[tolower(name)] = 1; last = name
-            if (part[parts] ~ /^MANIFEST\.sha256(\.sig|\.tsr)?$/ && !(kind == "tree" && name ~ /^(trust|plan|bundles\/[^\/]+\/[^\/]+)\/MANIFEST/)) bad("names a manifest")
+            if (part[parts] ~ /^MANIFEST\.sha256(\.sig|\.tsr)?$/ && !(kind == "tree" && name ~ /^(trust|trust\/handover|plan|bundles\/[^\/]+\/[^\/]+)\/MANIFEST/) && !(kind == "trust" && name ~ /^handover\/MANIFEST/)) bad("names a manifest")
             if (kind == "tree" && (part[1] == "incoming" || part[1] == "rejected")) bad("names what is outside the tree")
         }
         BEGIN { while ((getline line < sizes) > 0) { n = index(line, " "); size[substr(line, n + 1)] = substr(line, 1, n - 1) + 0 } }
@@ -185,7 +185,7 @@ check_signers() { # V5: FOLDER OUT WHERE; OUT gets: system after before type pub
     # nothing else lies there but statements of the listed systems
     out=$(awk -v keys="$2" 'BEGIN { while ((getline line < keys) > 0) { split(line, f, " "); ok["enrol/" f[1] ".txt"] = 1 } }
         { name = substr($0, 67); base = name; sub(/(\.prev)?\.sig$/, "", base) }
-        name != "allowed_signers" && name != "revoked_keys" && name != "trust.json" && !(base in ok) { print name; exit }' "$1/MANIFEST.sha256")
+        name != "allowed_signers" && name != "revoked_keys" && name != "trust.json" && name !~ /^handover\// && !(base in ok) { print name; exit }' "$1/MANIFEST.sha256")
     [ -z "$out" ] || fail "$3$out" "does not belong there"
 }
 
@@ -204,12 +204,34 @@ check_enrolments() { # FOLDER KEYS WHERE
         check_signature "$f" enrol.v1@fleetmark "$system" "$key" "$3enrol/$system.txt"
         [ "$controller" = "$ANCHOR" ] || fail "$3enrol/$system.txt" "made for another controller"
         [ "$key" = "$public" ] || fail "$3enrol/$system.txt" "made for another key"
-        if [ -f "$f.prev.sig" ]; then
-            [ "$previous" != none ] || fail "$3enrol/$system.txt.prev.sig" "without a previous key"
+        [ "$previous" != none ] || [ ! -f "$f.prev.sig" ] || fail "$3enrol/$system.txt.prev.sig" "without a previous key"
+        if [ "$previous" != none ]; then
+            [ -f "$f.prev.sig" ] || fail "$3enrol/$system.txt.prev.sig" "missing: the key before did not sign the statement that follows it"
             cp "$f" "$W/statement"; cp "$f.prev.sig" "$W/statement.sig"
             check_signature "$W/statement" enrol.v1@fleetmark "$system" "$previous" "$3enrol/$system.txt.prev"
         fi
     done < "$W/last"
+}
+
+# V5: handover/, if it is there: the last act of the controller's key before this one, which names this one and nothing else.
+# Who trusts only that key decides by this folder; here its own line says which key must have sealed it.
+check_handover() { # FOLDER FILES PREFIX-OF-PATHS WHERE VERSION
+    local h=$1/handover p=$3handover line='controller namespaces="plan\.v1@fleetmark,tree\.v1@fleetmark,trust\.v1@fleetmark",valid-after="[0-9]{14}Z" (ssh-ed25519 [A-Za-z0-9+/]{68})' old
+    [ -d "$h" ] || return 0
+    check_grammar "${1%"/${3%/}"}" "$2" trust "$4" <<< "$p/MANIFEST.sha256"
+    [ "$(cut -c67- "$h/MANIFEST.sha256" | tr '\n' ' ')" = "allowed_signers revoked_keys trust.json " ] || fail "$4$p" "holds something else than allowed_signers, revoked_keys, trust.json"
+    [[ $(tr '\n\000' ';?' < "$h/allowed_signers") =~ ^$line\;$line\;$ ]] || fail "$4$p/allowed_signers" "not two lines of the controller"
+    old=${BASH_REMATCH[1]}
+    [ "${BASH_REMATCH[2]}" = "$ANCHOR" ] && [ "$old" != "$ANCHOR" ] || fail "$4$p/allowed_signers" "names another key than the one that sealed this"
+    check_signature "$h/MANIFEST.sha256" trust.v1@fleetmark controller "$old" "$4$p/MANIFEST.sha256"
+    (cd "$h" && sha256sum -c --strict --quiet MANIFEST.sha256) >/dev/null 2>&1 || fail "$4$p" "a digest differs"
+    sed -n "s#^[0-9]* $p/##p" "$2" | grep -vxE 'MANIFEST\.sha256(\.sig|\.tsr)?|allowed_signers|revoked_keys|trust\.json' > "$W/stray" || true
+    [ ! -s "$W/stray" ] || fail "$4$p/$(head -1 "$W/stray")" "is not listed in its MANIFEST.sha256"
+    [ -z "$(tail -c 1 "$h/revoked_keys")" ] && ! grep -qEv '^ssh-ed25519 [A-Za-z0-9+/]{68}$' "$h/revoked_keys" || fail "$4$p/revoked_keys" "a line that is no public line"
+    echo "trust 65536 trust.json" > "$W/list"
+    sed -n "s#^\([0-9]* \)$p/#\1#p" "$2" > "$W/handover_files"
+    check_json "$h" "$W/handover_files" "$h/MANIFEST.sha256" "$W/list" "$W/json_handover" "$4$p/"
+    [ "$(cut -f2 "$W/json_handover/1.tsv")" -lt "$5" ] || fail "$4$p" "not older than the folder it lies in"
 }
 
 # V9: the planned key: it counted when the plan was made and had not ended when the bundle came (in the newer trust folder if
@@ -230,6 +252,7 @@ check_trust() {
     VERSION=$(cut -f2 "$W/trust")
     check_signers "$T/trust" "$W/keys" trust/
     check_enrolments "$T/trust" "$W/keys" trust/
+    check_handover "$T/trust" "$W/there" trust/ "" "$VERSION"
     cp "$W/keys" "$W/keys_now"
     [ -n "$NEWER" ] || return 0
     list_files "$NEWER" "$W/newer"
@@ -242,6 +265,7 @@ check_trust() {
     check_json "$NEWER" "$W/newer" "$NEWER/MANIFEST.sha256" "$W/list" "$W/json_newer" "newer trust folder: "
     check_signers "$NEWER" "$W/newer_keys" "newer trust folder: "
     check_enrolments "$NEWER" "$W/newer_keys" "newer trust folder: "
+    check_handover "$NEWER" "$W/newer" "" "newer trust folder: " "$(cut -f2 "$W/json_newer/1.tsv")"
     cp "$W/newer_keys" "$W/keys_now"
     [ "$(cut -f2 "$W/json_newer/1.tsv")" -ge "$VERSION" ] || fail "newer trust folder" "older than the tree's own"
 }

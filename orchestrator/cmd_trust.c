@@ -49,8 +49,8 @@ static void show_key(const struct fm_trust *t, const struct fm_trust_key *k, con
 	        .after = begin,
 	        .before = end,
 	        .quiet = true});
-	fm_result("%-16s %-8s %s  from %s%s%s", k->system, state, print, begin == NULL ? "?" : begin,
-	        end == NULL ? "" : " to ", end == NULL ? "" : end);
+	fm_result("%-16s %-8s %s  from %s%s%s", k->system, state, print,
+	        begin == NULL ? "?" : begin, end == NULL ? "" : " to ", end == NULL ? "" : end);
 }
 
 static int read_trust(const struct fm_home *home, struct fm_trust *out)
@@ -93,6 +93,7 @@ static int list(const struct fm_home *home)
 
 /* ---- open dispatches ---- */
 
+/* system NULL: any. */
 static int find_open(int results, const char *campaign, const char *system, bool *open)
 {
 	struct fm_journal *j = NULL;
@@ -108,7 +109,7 @@ static int find_open(int results, const char *campaign, const char *system, bool
 	if ((rc = fm_journal_open(&j, fd, campaign, true)) == FM_OK)
 		rc = fm_journal_jobs(j, &jobs, &count);
 	for (size_t i = 0; i < count; i++)
-		*open |= strcmp(jobs[i].system, system) == 0 &&
+		*open |= (system == NULL || strcmp(jobs[i].system, system) == 0) &&
 		         (jobs[i].state == FM_JOB_ISSUED || jobs[i].state == FM_JOB_RECEIVED);
 	free(jobs);
 	(void)!fm_journal_close(j);
@@ -116,7 +117,8 @@ static int find_open(int results, const char *campaign, const char *system, bool
 	return rc == FM_OK ? rc : fm_wrap(rc, "campaign %s", campaign);
 }
 
-/* What a campaign has asked for must be signed by the key it was planned with. */
+/* What a campaign has asked for must be signed by the keys it was planned with. system NULL: any.
+ */
 static int check_open(const struct fm_options *o, const char *system)
 {
 	DIR *dir = opendir(o->results);
@@ -132,7 +134,7 @@ static int check_open(const struct fm_options *o, const char *system)
 			rc = fm_fail(FM_ERR_BUSY,
 			        "campaign %s waits for results of %s, signed by the key it has "
 			        "now; finish it first: fleetmark run %s",
-			        e->d_name, system, e->d_name);
+			        e->d_name, system == NULL ? "its systems" : system, e->d_name);
 	}
 	if (dir != NULL)
 		closedir(dir);
@@ -168,6 +170,33 @@ static int rotate(const struct fm_options *o, struct fm_home *home, const char *
 	fm_agent_source_free(&agent);
 	fm_inventory_free(&inv);
 	return rc == FM_OK ? rc : fm_wrap(rc, "%s", name);
+}
+
+/* The controller's own key: the old one names the new one, and every system is enrolled again. */
+static int hand_over(const struct fm_options *o, struct fm_home *home)
+{
+	struct fm_public old = *fm_identity_public(home->id);
+	char before[FM_FINGERPRINT], print[FM_FINGERPRINT];
+	int rc;
+
+	if (!o->yes)
+		return fm_fail(FM_ERR_USAGE,
+		        "a new controller's key must be published like the old one, and every "
+		        "system must be enrolled again, after %s was removed on it; if that is "
+		        "what you want: fleetmark trust rotate controller --yes",
+		        "~/.fleetmark/controller.pub");
+	if ((rc = check_open(o, NULL)) != FM_OK || (rc = fm_trust_handover(home)) != FM_OK)
+		return rc;
+	fm_public_fingerprint(&old, before);
+	fm_public_fingerprint(fm_identity_public(home->id), print);
+	fm_say("controller: key %s follows %s; trust/handover, sealed by the old one, says so",
+	        print, before);
+	fm_say("publish %s/controller.pub the way the old one was, keep key.until-* offline or "
+	       "destroy it (trees it sealed stay good), and on every system remove "
+	       "~/.fleetmark/controller.pub, then: fleetmark enrol SYSTEM...",
+	        home->path);
+	fm_out_event(&(struct fm_event){.event = "rotated", .system = "controller", .quiet = true});
+	return FM_OK;
 }
 
 /* ---- revoke ---- */
@@ -232,7 +261,7 @@ static int revoke_key(const struct fm_options *o, struct fm_home *home, const ch
 int fm_cmd_trust(const struct fm_options *o, int *status)
 {
 	const char *action = o->argv[0], *name = o->argc > 1 ? o->argv[1] : NULL;
-	bool lists = strcmp(action, "list") == 0, rotates = strcmp(action, "rotate") == 0;
+	bool lists = strcmp(action, "list") == 0, rotates = strcmp(action, "rotate") == 0, anchor;
 	struct fm_home home = {.dirfd = -1};
 	int rc;
 
@@ -243,7 +272,8 @@ int fm_cmd_trust(const struct fm_options *o, int *status)
 	if (lists != (name == NULL))
 		return fm_fail(FM_ERR_USAGE,
 		        lists ? "trust list takes no system" : "trust %s needs a system", action);
-	if (!lists && (rc = fm_name_check("system", name)) != FM_OK)
+	anchor = rotates && strcmp(name, "controller") == 0;
+	if (!lists && !anchor && (rc = fm_name_check("system", name)) != FM_OK)
 		return rc;
 	if (o->dry_run && !lists) {
 		fm_result("would %s the key of %s", action, name);
@@ -251,6 +281,7 @@ int fm_cmd_trust(const struct fm_options *o, int *status)
 	}
 	if ((rc = fm_home_open(&home)) == FM_OK && (rc = fm_home_key(&home)) == FM_OK)
 		rc = lists     ? list(&home)
+		     : anchor  ? hand_over(o, &home)
 		     : rotates ? rotate(o, &home, name)
 		               : revoke_key(o, &home, name);
 	fm_home_close(&home);

@@ -119,7 +119,8 @@ int fm_home_key(struct fm_home *h)
 		return FM_OK;
 	if ((rc = fm_home_lock(h, &lock)) != FM_OK)
 		return rc;
-	rc = is_there(h, "key") ? fm_identity_load(h->dirfd, "key", &h->id) : make(h);
+	if ((rc = fm_trust_handover_mend(h)) == FM_OK)
+		rc = is_there(h, "key") ? fm_identity_load(h->dirfd, "key", &h->id) : make(h);
 	if (rc != FM_OK && strcmp(fm_error_class(rc), "verify") ==
 	                           0) /* a file of the user's own, so it is theirs to mend */
 		rc = fm_wrap(FM_ERR_CONFIG, "%s", h->path);

@@ -11,9 +11,6 @@ struct fm_home {
 	struct fm_identity *id; /* NULL until fm_home_key */
 };
 
-/* Path of a file in the home folder, without opening or making anything; the caller frees, NULL without memory. */
-char *fm_home_path(const char *name);
-
 /* Path of the folder, with "/name" behind it unless name is NULL; makes nothing. The caller frees it; NULL with an error
  * set. */
 char *fm_home_path(const char *name);

@@ -80,7 +80,9 @@ const struct fm_command fm_commands[] = {
         {"trust", "ACTION [SYSTEM]", "lists, changes or ends the keys that may sign results",
                 "list: every key, from when to when it counts. rotate SYSTEM: the host makes a new "
                 "key, which the old one signs; what\n"
-                "the old one signed stays good. revoke SYSTEM with --retired (its last key counts "
+                "the old one signed stays good. rotate controller: the controller itself gets a "
+                "new key, which the old one names.\n"
+                "revoke SYSTEM with --retired (its last key counts "
                 "until now), --stolen-since STAMP\n"
                 "(until then) or --stolen (nothing it ever signed counts); --fingerprint names an "
                 "earlier key. Where the old key is\n"

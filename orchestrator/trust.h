@@ -14,6 +14,9 @@ struct fm_trust_key {
 struct fm_trust {
 	struct fm_public controller;
 	char controller_after[16];
+	bool has_successor; /* only in a handover: the controller's next key */
+	struct fm_public successor;
+	char successor_after[16];
 	struct fm_trust_key *keys;
 	size_t count;
 	struct fm_public *revoked;
@@ -24,7 +27,8 @@ struct fm_trust {
 void fm_trust_free(struct fm_trust *t);
 
 /* Reads a trust folder strictly and checks its seal against anchor and every enrolment statement of a listed key
- * (signature, system, key, this controller). */
+ * (signature, system, key, this controller); a handover/ in it must be sealed by another key that names anchor as its
+ * successor. */
 FM_CHECK int fm_trust_read(int dirfd, const struct fm_public *anchor, struct fm_trust *out);
 
 /* Makes the first, empty trust folder of a home, or adds a system's key with its statement and signature; version up by one, sealed
@@ -60,6 +64,16 @@ const struct fm_trust_key *fm_trust_find(const struct fm_trust *t, const char *s
 bool fm_trust_covers(const struct fm_trust *t, const char *system, const struct fm_public *key, const char *issued_at,
 	const char *received_at);
 bool fm_trust_revoked(const struct fm_trust *t, const struct fm_public *key);
+
+/* The controller's key is followed by a new one: the old key's last act is the sealed folder trust/handover/, which names both;
+ * the new trust folder, sealed by the new key, holds it and no system: each is enrolled again. The old key stays in the home as
+ * `key.until-<stamp>`, its public line as `controller.pub.until-<stamp>`; h->id becomes the new one. Whatever a crash leaves of it
+ * fm_home_key finishes or takes back. */
+FM_CHECK int fm_trust_handover(struct fm_home *h);
+FM_CHECK int fm_trust_handover_mend(struct fm_home *h); /* for fm_home_key: with the home locked, before the key is read */
+
+/* Is the folder dirfd a handover that anchor sealed? Then *next is the key that follows it. */
+bool fm_trust_successor(int dirfd, const struct fm_public *anchor, struct fm_public *next);
 
 /* Copies the home's sealed trust folder into the (new) folder to. */
 FM_CHECK int fm_trust_copy(const struct fm_home *h, int to);

@@ -24,7 +24,7 @@ void fm_trust_compact(const char stamp[21], char out[16])
 	out[used] = '\0';
 }
 
-static int write_lists(const struct fm_trust *t, int fd)
+int fm_trust_lists(const struct fm_trust *t, int fd)
 {
 	struct fm_buf signers = FM_BUF_INIT(FM_TRUST_FILE_MAX),
 	              revoked = FM_BUF_INIT(FM_TRUST_FILE_MAX),
@@ -59,7 +59,7 @@ out:
 
 /* The finished NEW becomes the folder trust: one exchange where the kernel can, else with OLD in
  * between. */
-static int swap(const struct fm_home *h, bool first)
+int fm_trust_swap(const struct fm_home *h, bool first)
 {
 	int rc;
 
@@ -92,11 +92,13 @@ static int copy_file(const struct copy *c, const char *path)
 	return rc;
 }
 
-static int copy_enrolment(void *arg, const char *path, const struct stat *st)
+static int copy_kept(void *arg, const char *path, const struct stat *st)
 {
 	const struct copy *c = arg;
 	size_t len = c->skip == NULL ? 0 : strlen(c->skip);
 
+	if (S_ISREG(st->st_mode) && strncmp(path, "handover/", 9) == 0)
+		return copy_file(c, path);
 	if (!S_ISREG(st->st_mode) || strncmp(path, "enrol/", 6) != 0)
 		return FM_OK;
 	if (c->skip != NULL && strncmp(path + 6, c->skip, len) == 0 &&
@@ -107,7 +109,7 @@ static int copy_enrolment(void *arg, const char *path, const struct stat *st)
 }
 
 /* An empty NEW folder. A trust folder that a crash left as OLD is put back first. */
-static int begin(const struct fm_home *h, int *fd)
+int fm_trust_folder(const struct fm_home *h, int *fd)
 {
 	int rc;
 
@@ -131,13 +133,13 @@ int fm_trust_init(struct fm_home *h)
 	t.version = 1;
 	fm_stamp_now(t.issued_at);
 	fm_trust_compact(t.issued_at, t.controller_after);
-	if ((rc = begin(h, &fd)) != FM_OK)
+	if ((rc = fm_trust_folder(h, &fd)) != FM_OK)
 		goto out;
 	if (faccessat(h->dirfd, "trust", F_OK, AT_SYMLINK_NOFOLLOW) == 0) /* begin put it back */
 		goto out;
-	if ((rc = write_lists(&t, fd)) == FM_OK &&
+	if ((rc = fm_trust_lists(&t, fd)) == FM_OK &&
 	        (rc = fm_seal(fd, FM_SEAL_TRUST, h->id, NULL)) == FM_OK)
-		rc = swap(h, true);
+		rc = fm_trust_swap(h, true);
 out:
 	if (fd >= 0)
 		close(fd);
@@ -145,7 +147,7 @@ out:
 }
 
 /* An older list of keys does not know what was revoked since. */
-static int check_version(const struct fm_home *h, int64_t version)
+int fm_trust_version(const struct fm_home *h, int64_t version)
 {
 	int64_t last;
 	int rc = fm_home_last_trust(h, &last);
@@ -165,11 +167,11 @@ int fm_trust_edit_begin(struct fm_trust_edit *e, struct fm_home *h)
 	*e = (struct fm_trust_edit){.home = h, .from = -1, .to = -1, .lock = -1};
 	if ((rc = fm_home_lock(h, &e->lock)) != FM_OK)
 		return rc;
-	if ((rc = begin(h, &e->to)) == FM_OK &&
+	if ((rc = fm_trust_folder(h, &e->to)) == FM_OK &&
 	        (rc = fm_fs_dir(h->dirfd, "trust", &e->from)) == FM_OK)
 		rc = fm_trust_read(e->from, fm_identity_public(h->id), &e->trust);
 	if (rc == FM_OK)
-		rc = check_version(h, e->trust.version);
+		rc = fm_trust_version(h, e->trust.version);
 	if (rc != FM_OK)
 		fm_trust_edit_end(e);
 	return rc == FM_OK ? rc : fm_wrap(rc, "%s/trust", h->path);
@@ -211,13 +213,13 @@ int fm_trust_edit_commit(struct fm_trust_edit *e, const struct fm_trust_statemen
 		qsort(t->keys, t->count, sizeof *t->keys, by_system);
 	t->version++;
 	fm_stamp_now(t->issued_at);
-	if ((rc = write_lists(t, e->to)) == FM_OK &&
-	        (rc = fm_fs_walk(e->from, 100000, copy_enrolment, &copy)) == FM_OK &&
+	if ((rc = fm_trust_lists(t, e->to)) == FM_OK &&
+	        (rc = fm_fs_walk(e->from, 100000, copy_kept, &copy)) == FM_OK &&
 	        (s == NULL || (rc = write_statement(e, s)) == FM_OK) &&
 	        (rc = fm_seal(e->to, FM_SEAL_TRUST, e->home->id, NULL)) == FM_OK &&
 	        (rc = fm_trust_read(e->to, fm_identity_public(e->home->id), &again)) == FM_OK) {
 		fm_trust_free(&again);
-		rc = swap(e->home, false);
+		rc = fm_trust_swap(e->home, false);
 		e->swapped = rc == FM_OK;
 		/* A crash before this line only leaves the older number there. */
 		if (rc == FM_OK)
@@ -250,7 +252,7 @@ int fm_trust_copy(const struct fm_home *h, int to)
 
 	if (rc == FM_OK &&
 	        (rc = fm_trust_read(copy.from, fm_identity_public(h->id), &trust)) == FM_OK) {
-		rc = check_version(h, trust.version);
+		rc = fm_trust_version(h, trust.version);
 		fm_trust_free(&trust);
 	}
 	if (rc == FM_OK)

@@ -62,6 +62,17 @@ static bool parse_signer(const char *line, bool controller, struct fm_trust_key 
 	return take(&p, " ") && strlen(p) == FM_PUBLIC_LINE && fm_public_parse(p, &k->key) == FM_OK;
 }
 
+/* A second line of the controller stands only in a handover: its next key. */
+static int take_successor(struct fm_trust *t, const struct fm_trust_key *k)
+{
+	if (fm_public_equal(&t->controller, &k->key))
+		return fm_fail(FM_ERR_IDENTITY, "the controller's key follows itself");
+	t->successor = k->key;
+	memcpy(t->successor_after, k->after, sizeof k->after);
+	t->has_successor = true;
+	return FM_OK;
+}
+
 /* No key twice; at any second at most one key per system. */
 static int check_key(const struct fm_trust *t, const struct fm_trust_key *k)
 {
@@ -99,13 +110,19 @@ int fm_trust_parse_signers(const char *text, size_t len, struct fm_trust *t)
 			return fm_fail(FM_ERR_FORM, "line %zu: too long, or not ended", number);
 		memcpy(line, p, (size_t)(lf - p));
 		line[lf - p] = '\0';
-		if (!parse_signer(line, number == 1, &k))
+		if (!parse_signer(line, number == 1, &k) &&
+		        !(number == 2 && parse_signer(line, true, &k)))
 			return fm_fail(FM_ERR_FORM,
 			        "line %zu is not of the form that FORMATS.md section 13 gives",
 			        number);
 		if (number == 1) {
 			t->controller = k.key;
 			memcpy(t->controller_after, k.after, sizeof k.after);
+			continue;
+		}
+		if (strcmp(k.system, "controller") == 0) {
+			if ((rc = take_successor(t, &k)) != FM_OK)
+				return fm_wrap(rc, "line %zu", number);
 			continue;
 		}
 		if (t->count >= KEYS_MAX)
@@ -141,14 +158,22 @@ int fm_trust_parse_revoked(const char *text, size_t len, struct fm_trust *t)
 	return FM_OK;
 }
 
+static int put_controller(struct fm_buf *out, const struct fm_public *key, const char *after)
+{
+	char line[FM_PUBLIC_LINE + 1];
+
+	fm_public_line(key, line);
+	return fm_buf_printf(out, "controller namespaces=\"%s\",valid-after=\"%s\" %s\n",
+	        CONTROLLER_SPACES, after, line);
+}
+
 int fm_trust_format_signers(const struct fm_trust *t, struct fm_buf *out)
 {
 	char line[FM_PUBLIC_LINE + 1];
-	int rc;
+	int rc = put_controller(out, &t->controller, t->controller_after);
 
-	fm_public_line(&t->controller, line);
-	rc = fm_buf_printf(out, "controller namespaces=\"%s\",valid-after=\"%s\" %s\n",
-	        CONTROLLER_SPACES, t->controller_after, line);
+	if (rc == FM_OK && t->has_successor)
+		rc = put_controller(out, &t->successor, t->successor_after);
 	for (size_t i = 0; rc == FM_OK && i < t->count; i++) {
 		const struct fm_trust_key *k = &t->keys[i];
 

@@ -26,6 +26,14 @@ FM_CHECK int fm_trust_format_signers(const struct fm_trust *t, struct fm_buf *ou
 /* YYYY-MM-DDTHH:MM:SSZ as YYYYMMDDHHMMSSZ. */
 void fm_trust_compact(const char stamp[21], char out[16]);
 
+/* What making a trust folder takes: an empty folder beside the old one (*fd is closed by the caller), its lists written from the
+ * struct, and the exchange of the two (first: there is no old one). The home is locked. */
+FM_CHECK int fm_trust_folder(const struct fm_home *h, int *fd);
+FM_CHECK int fm_trust_lists(const struct fm_trust *t, int fd);
+FM_CHECK int fm_trust_swap(const struct fm_home *h, bool first);
+/* FM_ERR_REPLAY: a higher version than this was sealed in this home before. */
+FM_CHECK int fm_trust_version(const struct fm_home *h, int64_t version);
+
 /* A change of the home's trust folder, with the home locked: begin reads it into trust, commit writes it with version up by
  * one (and the system's statement, if s is not NULL), seals it, reads it back and swaps it in; end frees, in any case. */
 struct fm_trust_edit {

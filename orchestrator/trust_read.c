@@ -6,9 +6,11 @@
 #include "protocol/jobtext.h"
 #include "protocol/seal.h"
 #include "protocol/sshsig.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void fm_trust_free(struct fm_trust *t)
 {
@@ -99,10 +101,17 @@ static int check_enrolled(int dirfd, const struct fm_trust *t, const struct fm_t
 		goto out;
 	}
 	snprintf(name, sizeof name, "enrol/%s.txt.prev.sig", k->system);
-	if (fm_fs_read(dirfd, name, FM_SSHSIG_MAX, &prev) == FM_OK)
+	rc = fm_fs_read(dirfd, name, FM_SSHSIG_MAX, &prev);
+	if (rc == FM_OK)
 		rc = s.has_previous ? fm_sshsig_verify(&s.previous, "enrol.v1@fleetmark", text.data,
 		                              text.len, prev.data, prev.len)
 		                    : fm_fail(FM_ERR_FORM, "%s without a previous key", name);
+	else if (rc == FM_ERR_SYSTEM && errno == ENOENT)
+		rc = s.has_previous ? fm_fail(FM_ERR_SIGNATURE,
+		                              "%s is missing: the key before did not sign the "
+		                              "statement that follows it",
+		                              name)
+		                    : FM_OK;
 out:
 	fm_buf_free(&text);
 	fm_buf_free(&sig);
@@ -152,7 +161,8 @@ static int read_lines(int dirfd, const char *name, struct fm_trust *t,
 	return rc;
 }
 
-/* Nothing lies there but what section 13 names. */
+/* Nothing lies there but what section 13 names; what is in handover/ is checked with that folder.
+ */
 static int check_names(const struct fm_manifest *m, const struct fm_trust *t)
 {
 	static const char *const ends[] = {".txt", ".txt.sig", ".txt.prev.sig"};
@@ -160,7 +170,8 @@ static int check_names(const struct fm_manifest *m, const struct fm_trust *t)
 	for (size_t i = 0; i < m->count; i++) {
 		const char *path = m->entries[i].path;
 		bool known = strcmp(path, "allowed_signers") == 0 ||
-		             strcmp(path, "revoked_keys") == 0 || strcmp(path, "trust.json") == 0;
+		             strcmp(path, "revoked_keys") == 0 || strcmp(path, "trust.json") == 0 ||
+		             strncmp(path, "handover/", 9) == 0;
 
 		for (size_t k = 0; !known && strncmp(path, "enrol/", 6) == 0 && k < t->count; k++) {
 			size_t len = strlen(t->keys[k].system);
@@ -175,30 +186,86 @@ static int check_names(const struct fm_manifest *m, const struct fm_trust *t)
 	return FM_OK;
 }
 
-int fm_trust_read(int dirfd, const struct fm_public *anchor, struct fm_trust *out)
+/* A folder of keys by itself, without what an earlier anchor may have left in handover/. */
+static int read_folder(
+        int dirfd, const struct fm_public *anchor, struct fm_trust *out, struct fm_manifest *m)
 {
-	struct fm_manifest m = {NULL, 0, NULL};
 	int rc;
 
 	memset(out, 0, sizeof *out);
-	if ((rc = fm_seal_check(dirfd, FM_SEAL_TRUST, anchor, NULL, &m)) != FM_OK ||
+	if ((rc = fm_seal_check(dirfd, FM_SEAL_TRUST, anchor, NULL, m)) != FM_OK ||
 	        (rc = read_lines(dirfd, "allowed_signers", out, fm_trust_parse_signers)) != FM_OK ||
 	        (rc = read_lines(dirfd, "revoked_keys", out, fm_trust_parse_revoked)) != FM_OK ||
-	        (rc = read_version(dirfd, out)) != FM_OK || (rc = check_names(&m, out)) != FM_OK)
-		goto out;
+	        (rc = read_version(dirfd, out)) != FM_OK || (rc = check_names(m, out)) != FM_OK)
+		return rc;
 	if (!fm_public_equal(&out->controller, anchor))
 		rc = fm_fail(FM_ERR_IDENTITY, "allowed_signers: the controller's line is not the "
 		                              "key that sealed the folder");
-	for (size_t i = 0; rc == FM_OK && i < out->count; i++) {
-		bool last = true;
-
-		for (size_t k = 0; k < out->count; k++)
-			last &= strcmp(out->keys[k].system, out->keys[i].system) != 0 ||
-			        strcmp(out->keys[k].after, out->keys[i].after) <= 0;
-		if (last)
+	for (size_t i = 0; rc == FM_OK && i < out->count; i++)
+		if (fm_trust_last(out, out->keys[i].system) == &out->keys[i])
 			rc = check_enrolled(dirfd, out, &out->keys[i]);
-	}
+	return rc;
+}
+
+/* handover/, if it is there: the last act of another key, which names anchor as the next one and
+ * nothing else. */
+static int check_handover(int dirfd, const struct fm_public *anchor, int64_t version)
+{
+	struct fm_manifest m = {NULL, 0, NULL};
+	struct fm_trust told, again;
+	int fd = -1, rc = fm_fs_dir(dirfd, "handover", &fd);
+
+	memset(&told, 0, sizeof told);
+	memset(&again, 0, sizeof again);
+	if (rc == FM_ERR_SYSTEM && errno == ENOENT)
+		return FM_OK;
+	/* the key that must have sealed it stands in it: whoever trusts that key, not us, decides
+	 * by it */
+	if (rc != FM_OK ||
+	        (rc = read_lines(fd, "allowed_signers", &told, fm_trust_parse_signers)) != FM_OK ||
+	        (rc = read_folder(fd, &told.controller, &again, &m)) != FM_OK)
+		goto out;
+	if (!again.has_successor || !fm_public_equal(&again.successor, anchor))
+		rc = fm_fail(FM_ERR_IDENTITY, "names another key than the one that sealed this");
+	else if (m.count != 3 || again.count != 0)
+		rc = fm_fail(FM_ERR_FORM,
+		        "holds more than two controller's lines, revoked_keys and trust.json");
+	else if (again.version >= version)
+		rc = fm_fail(FM_ERR_FORM, "is not older than the folder it lies in");
 out:
+	if (fd >= 0)
+		close(fd);
+	fm_manifest_free(&m);
+	fm_trust_free(&told);
+	fm_trust_free(&again);
+	return rc == FM_OK || rc == FM_ERR_MEMORY
+	               ? rc
+	               : fm_wrap(rc == FM_ERR_SYSTEM ? FM_ERR_FORM : rc, "handover");
+}
+
+bool fm_trust_successor(int dirfd, const struct fm_public *anchor, struct fm_public *next)
+{
+	struct fm_manifest m = {NULL, 0, NULL};
+	struct fm_trust t;
+	bool named = read_folder(dirfd, anchor, &t, &m) == FM_OK && t.has_successor;
+
+	if (named)
+		*next = t.successor;
+	fm_manifest_free(&m);
+	fm_trust_free(&t);
+	return named;
+}
+
+int fm_trust_read(int dirfd, const struct fm_public *anchor, struct fm_trust *out)
+{
+	struct fm_manifest m = {NULL, 0, NULL};
+	int rc = read_folder(dirfd, anchor, out, &m);
+
+	if (rc == FM_OK && out->has_successor)
+		rc = fm_fail(FM_ERR_FORM, "allowed_signers: a second line of the controller stands "
+		                          "only in a handover");
+	if (rc == FM_OK)
+		rc = check_handover(dirfd, anchor, out->version);
 	fm_manifest_free(&m);
 	if (rc == FM_OK)
 		return rc;

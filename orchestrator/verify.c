@@ -61,8 +61,28 @@ static bool inner_seal(const char *path)
 	for (const char *p = path; *p != '\0'; p++)
 		slashes += *p == '/';
 	return strncmp(path, "trust/MANIFEST", 14) == 0 ||
+	       strncmp(path, "trust/handover/MANIFEST", 23) == 0 ||
 	       strncmp(path, "plan/MANIFEST", 13) == 0 ||
 	       (strncmp(path, "bundles/", 8) == 0 && slashes == 3);
+}
+
+/* Whoever has only the key before this one learns from trust/handover/ which one to ask for. */
+static void tell_handover(struct fm_verify *v, int code)
+{
+	struct fm_public next;
+	char line[FM_PUBLIC_LINE + 1];
+	int fd = -1;
+
+	if (fm_fs_dir(v->dirfd, "trust/handover", &fd) == FM_OK &&
+	        fm_trust_successor(fd, v->anchor, &next)) {
+		fm_public_line(&next, line);
+		fm_verify_find(v, code, "trust/handover",
+		        "the controller whose key you gave has handed over to %s; verify with that "
+		        "line",
+		        line);
+	}
+	if (fd >= 0)
+		(void)close(fd);
 }
 
 /* V1 to V4 for the tree itself: signature, grammar, types, every digest, nothing else there.
@@ -74,6 +94,7 @@ static bool check_seal(struct fm_verify *v)
 
 	if (rc != FM_OK) {
 		fm_verify_error(v, rc, "tree");
+		tell_handover(v, rc);
 		return false;
 	}
 	v->counts->files = v->files.count;

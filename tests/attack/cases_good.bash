@@ -7,6 +7,7 @@ P03 | C  | PASS | PASS attack | PASS attack | a newer trust folder that revokes 
 P04 | -  | PASS | PASS attack | PASS attack | empty folders
 P05 | HC | PASS | PASS attack | PASS attack | a system whose key was changed after the campaign
 P06 | C  | PASS | PASS attack | PASS attack | a revoked key of no planned system
+P07 | C  | PASS | PASS attack | PASS attack | a controller whose key followed another one
 '
 P01() { :; }
 P02() { mkdir -p tree/rejected/x; mkfifo tree/rejected/x/fifo; ln -s /etc/passwd tree/incoming/link; echo x > "tree/incoming/a name"; }
@@ -19,4 +20,5 @@ P05() {
     swap "$f" "s,^key .*,key $(key_line other),;s,^previous .*,previous $old,"
     "$B/resign" other enrol.v1@fleetmark < "$f" > "$f.sig"; "$B/resign" hosts/x86_1/key enrol.v1@fleetmark < "$f" > "$f.prev.sig"; seal_trust
 }
+P07() { handed_over; newest; }
 P06() { "$B/resign" --new other; key_line other > tree/trust/revoked_keys; seal_trust; }

@@ -42,6 +42,15 @@ B10 | H  | revoked   | key of x86_1 is revoked           | key of x86_1 is revok
 B11 | C  | form      | newer trust.*version              | newer trust folder: older          | the newer trust folder is an older one
 B12 | -  | signature | newer trust                       | newer trust folder: .*no signature | the newer trust folder of another controller
 B13 | C  | form      | prev.sig without a previous       | prev.sig: without a previous       | second signature of a first statement
+B14 | HC | signature | x86_1.txt.prev.sig is missing     | x86_1.txt.prev.sig: missing        | the key before did not sign the statement that follows it
+B15 | HC | signature | x86_1: .*                         | prev.sig: no signature of x86_1    | another key signed as the key before
+B16 | C  | identity  | handover: names another key       | handover/allowed_signers: names an | a handover to another controller
+B17 | C  | signature | trust: handover                   | handover/MANIFEST.*no signature    | a handover not sealed by the key it is from
+B18 | C  | form      | handover: x does not belong       | handover: holds something else     | a stray file in a handover
+B29 | C  | form      | handover: holds more than         | newer trust folder: .*names a mani | a handover inside the handover of a newer trust folder
+B19 | C  | form      | a second line of the controller   | line 2: not a system name          | a second line of the controller outside a handover
+B27 | C  | form      | handover: is not older            | handover: not older                | a handover that is newer than what follows it
+B28 | C  | digest    | handover                          | handover: a digest differs         | a handover with other revoked keys than were sealed
 '
 
 A01() { swap "$X/samples/$STEM.ns.txt" '1s/.$/7/;1s/^/1/'; }
@@ -102,4 +111,40 @@ newer_trust() { # a copy of trust/ with a version of its own, sealed by the key 
 B10() { key_line hosts/x86_1/key > revoked; newer_trust 9 home/key; mv revoked newer/revoked_keys; manifest newer; sign newer trust.v1@fleetmark home/key; }
 B11() { newer_trust 1 home/key; }
 B12() { "$B/resign" --new other; newer_trust 9 other; }
+rotated() { # SIGNER-OF-BEFORE: the statement of x86_1 follows a key made here
+    local f=tree/trust/enrol/x86_1.txt
+    "$B/resign" --new before
+    swap "$f" "s,^previous .*,previous $(key_line before),"
+    "$B/resign" hosts/x86_1/key enrol.v1@fleetmark < "$f" > "$f.sig"
+    [ -z "$1" ] || "$B/resign" "$1" enrol.v1@fleetmark < "$f" > "$f.prev.sig"
+    seal_trust
+}
+B14() { rotated ""; }
+B15() { rotated hosts/arm_1/key; }
+# the key before the anchor says which one follows it: a trust folder of two lines of the controller
+handover() { # OLD-KEY NEW-KEY [VERSION]
+    local h=tree/trust/handover line
+    line=$(sed -n '1s/ssh-ed25519.*//p' tree/trust/allowed_signers)
+    mkdir -p $h; cp tree/trust/revoked_keys $h/
+    printf '%s\n' "$line$(key_line "$1")" "$line$(key_line "$2")" > $h/allowed_signers
+    # the folder it lies in is newer; tree.json names its version
+    jq -S ".version = ${3:-1}" tree/trust/trust.json > $h/trust.json
+    manifest $h; sign $h trust.v1@fleetmark "$1"
+}
+handed_over() { "$B/resign" --new old; handover old "${1:-home/key}" "${2-}"; }
+newest() { edit tree/trust/trust.json '.version += 20'; edit tree/tree.json '.trust_version += 20'; seal_trust; }
+B16() { "$B/resign" --new other; handed_over other; newest; }
+B17() { handed_over; sign tree/trust/handover trust.v1@fleetmark home/key; newest; }
+B18() { handed_over; sed -n 2p tree/trust/allowed_signers > tree/trust/handover/x; manifest tree/trust/handover; sign tree/trust/handover trust.v1@fleetmark old; newest; }
+B29() {
+    "$B/resign" --new older; "$B/resign" --new old
+    cp -r tree/trust trust
+    handover older old 1; cp -r tree/trust/handover nested
+    handover old home/key 2; mv nested tree/trust/handover/handover
+    manifest tree/trust/handover; sign tree/trust/handover trust.v1@fleetmark old
+    newer_trust 9 home/key; rm -r tree/trust; mv trust tree/trust
+}
+B19() { "$B/resign" --new other; swap tree/trust/allowed_signers "1{p;s,ssh-ed25519 .*,$(key_line other),}"; seal_trust; }
+B27() { handed_over home/key 99; newest; }
+B28() { handed_over; key_line hosts/x86_1/key > tree/trust/handover/revoked_keys; newest; }
 B13() { cp tree/trust/enrol/x86_1.txt.sig tree/trust/enrol/x86_1.txt.prev.sig; seal_trust; }

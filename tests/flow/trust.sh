@@ -150,7 +150,38 @@ cp -r results/two bad
 rm -r bad/trust; cp -r "$S" bad/trust
 both 4 bad
 
+step "the controller's own key: the old one names the new one, every host is given to it by hand"
+cp "$FLEETMARK_HOME/controller.pub" old.pub
+gives 2 trust rotate controller; says "trust rotate controller --yes"
+gives 3 trust rotate controller --yes --results open; says "campaign one waits"
+gives 0 trust rotate controller --yes
+says "trust/handover, sealed by the old one, says so"
+! cmp -s old.pub "$FLEETMARK_HOME/controller.pub" || fail "the key is the same"
+# who holds only the old line checks with stock tools that the new one follows it
+H=$S/handover
+printf 'controller namespaces="trust.v1@fleetmark" %s\n' "$(cat old.pub)" > signer
+ssh-keygen -Y verify -f signer -I controller -n trust.v1@fleetmark -s "$H/MANIFEST.sha256.sig" < "$H/MANIFEST.sha256" > /dev/null ||
+	fail "stock ssh-keygen refuses the handover"
+(cd "$H" && sha256sum -c --strict --quiet MANIFEST.sha256) || fail "the handover's digests"
+[ "$(sed -n '2s/^controller .* \(ssh-ed25519 .*\)$/\1/p' "$H/allowed_signers")" = "$(cat "$FLEETMARK_HOME/controller.pub")" ] || fail "the handover names another key"
+# trees of the old key stay good for it, and for nobody else
+gives 0 fm verify --root "$T/root" --key old.pub results/four
+gives 4 fm verify --root "$T/root" --key "$FLEETMARK_HOME/controller.pub" results/four
+gives 3 enrol --yes toy_1; says "obeys another controller"; says "controller.pub on the host itself"
+rm "$work/controller.pub"
+gives 4 enrol --yes toy_1; says "was revoked"
+rm "$work/key" "$work/key.pub"
+gives 0 enrol --yes toy_1
+gives 0 run after
+both 0 results/after
+gives 4 fm verify --root "$T/root" --key old.pub results/after
+says "has handed over to $(cat "$FLEETMARK_HOME/controller.pub")"
+[ -e results/after/trust/handover/MANIFEST.sha256.sig ] || fail "the tree does not hold the handover"
+gives 0 trust rotate toy_1
+[ -e "$H/MANIFEST.sha256.sig" ] || fail "a change of the list loses the handover"
+
 step "a revoked key takes no part any more; the next one does"
+gives 0 trust revoke toy_1 --stolen
 gives 4 run six
 says "was revoked; make a new one"
 gives 0 trust rotate toy_1

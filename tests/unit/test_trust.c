@@ -537,6 +537,131 @@ static void windows_may_not_overlap(void **state)
 	fm_identity_free(b);
 }
 
+/* What anybody who trusts only old would find in the trust folder of this home. */
+static bool follows(const struct fm_public *old, const struct fm_public *next)
+{
+	struct fm_public named;
+	int fd = -1;
+	bool is;
+
+	assert_ok(fm_fs_dir(home.dirfd, "trust/handover", &fd));
+	is = fm_trust_successor(fd, old, &named) && fm_public_equal(&named, next);
+	close(fd);
+	return is;
+}
+
+static void the_anchor_is_handed_over(void **state)
+{
+	struct fm_public old = *fm_identity_public(home.id), next, third;
+	struct fm_trust t;
+	struct fm_home again;
+	struct scratch s;
+
+	(void)state;
+	assert_ok(add("x86_1", 1));
+	assert_ok(add("arm_1", 2));
+	assert_ok(fm_trust_revoke(&home, "arm_1", NULL, FM_STOLEN, NULL,
+	        &(struct fm_trust_key){.system = ""}, &(bool){false}));
+	assert_ok(fm_trust_handover(&home));
+	next = *fm_identity_public(home.id);
+	assert_false(fm_public_equal(&old, &next));
+	assert_ok(read_trust(&t));
+	assert_int_equal(t.version, 6);
+	assert_int_equal(t.count, 0); /* every system is enrolled again */
+	assert_int_equal(t.revoked_count, 1);
+	fm_trust_free(&t);
+	assert_true(follows(&old, &next));
+	assert_false(follows(&next, &old));
+	/* it stays through changes and copies, until the next one */
+	assert_fails(FM_ERR_REVOKED, "was revoked", add("arm_1", 2));
+	assert_ok(add("x86_1", 1));
+	assert_true(follows(&old, &next));
+	scratch_open(&s);
+	assert_ok(fm_trust_copy(&home, s.fd));
+	assert_ok(fm_trust_read(s.fd, &next, &t));
+	fm_trust_free(&t);
+	scratch_close(&s);
+	assert_ok(fm_home_open(&again));
+	assert_ok(fm_home_key(&again));
+	assert_true(fm_public_equal(fm_identity_public(again.id), &next));
+	fm_home_close(&again);
+	/* two in one second would give two old keys one name */
+	sleep(1);
+	assert_ok(fm_trust_handover(&home));
+	third = *fm_identity_public(home.id);
+	assert_true(follows(&next, &third));
+	assert_false(follows(&old, &third));
+}
+
+/* Opens the home as the next command does after a crash; whose key is it then? */
+static struct fm_public key_after_crash(void)
+{
+	struct fm_home h;
+	struct fm_public key;
+	struct fm_trust t;
+	char line[FM_PUBLIC_LINE + 2];
+	int fd = -1;
+
+	assert_ok(fm_home_open(&h));
+	assert_ok(fm_home_key(&h));
+	key = *fm_identity_public(h.id);
+	assert_ok(fm_fs_dir(h.dirfd, "trust", &fd));
+	assert_ok(fm_trust_read(fd, &key, &t));
+	fm_trust_free(&t);
+	close(fd);
+	fm_public_line(&key, line);
+	line[FM_PUBLIC_LINE] = '\n';
+	line[FM_PUBLIC_LINE + 1] = '\0';
+	scratch_is(&place, "controller.pub", line);
+	scratch_missing(&place, "key.new");
+	fm_home_close(&h);
+	return key;
+}
+
+static void move(const char *from, const char *to)
+{
+	assert_int_equal(renameat(home.dirfd, from, home.dirfd, to), 0);
+}
+
+static void a_crash_leaves_one_key_or_the_other(void **state)
+{
+	struct fm_public old = *fm_identity_public(home.id), next, seen;
+	struct fm_trust t;
+	char until[40], key[60], pub[70];
+
+	(void)state;
+	/* a new key that sealed nothing yet */
+	assert_ok(fm_identity_create(home.dirfd, "key.new"));
+	seen = key_after_crash();
+	assert_true(fm_public_equal(&seen, &old));
+	/* the new trust folder is in place: from each of the renames behind it */
+	assert_ok(fm_trust_handover(&home));
+	next = *fm_identity_public(home.id);
+	assert_ok(read_trust(&t));
+	fm_trust_compact(t.issued_at, until);
+	fm_trust_free(&t);
+	(void)snprintf(key, sizeof key, "key.until-%s", until);
+	(void)snprintf(pub, sizeof pub, "controller.pub.until-%s", until);
+	move("key", "key.new"); /* before the last rename */
+	seen = key_after_crash();
+	assert_true(fm_public_equal(&seen, &next));
+	move("key", "key.new");
+	move(key, "key"); /* before the old key went */
+	seen = key_after_crash();
+	assert_true(fm_public_equal(&seen, &next));
+	move("key", "key.new");
+	move(key, "key");
+	assert_ok(fm_fs_remove(
+	        home.dirfd, "controller.pub")); /* before the public line was written */
+	seen = key_after_crash();
+	assert_true(fm_public_equal(&seen, &next));
+	move("key", "key.new");
+	move(key, "key");
+	move(pub, "controller.pub"); /* right behind the exchange of the folders */
+	seen = key_after_crash();
+	assert_true(fm_public_equal(&seen, &next));
+}
+
 static void copies_verify(void **state)
 {
 	struct fm_trust t;
@@ -571,6 +696,9 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(revoked_keys_are_not_found, set_up, tear_down),
 	        cmocka_unit_test(windows_may_not_overlap),
 	        cmocka_unit_test_setup_teardown(copies_verify, set_up, tear_down),
+	        cmocka_unit_test_setup_teardown(the_anchor_is_handed_over, set_up, tear_down),
+	        cmocka_unit_test_setup_teardown(
+	                a_crash_leaves_one_key_or_the_other, set_up, tear_down),
 	};
 	struct fm_options quiet = {.quiet = true};
 
