@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* close that keeps errno for the caller's message. */
@@ -71,18 +72,38 @@ int fm_fs_mkdirs(int dirfd, const char *path, mode_t mode, int *fd)
 	return rc;
 }
 
+#define PLAIN (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+/* One call where the kernel (5.6 or newer) can look that no part of the path is a link; -1 where it
+ * cannot, or did not like what it saw: then the walk along the path says what is wrong. */
+static int open_at_once(int dirfd, const char *path)
+{
+#ifdef SYS_openat2
+	/* struct open_how; RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH */
+	const struct {
+		uint64_t flags, mode, resolve;
+	} how = {PLAIN, 0, 0x04 | 0x08};
+
+	if (dirfd != AT_FDCWD && path[0] != '.' && strstr(path, "/.") == NULL)
+		return (int)syscall(SYS_openat2, dirfd, path, &how, sizeof how);
+#endif
+	(void)dirfd;
+	(void)path;
+	return -1;
+}
+
 /* Opens a plain file for reading without following a link or waiting for a FIFO; *st describes it.
  */
 static int open_plain(int dirfd, const char *path, int *fd, struct stat *st)
 {
-	struct fm_fs_parent parent;
+	struct fm_fs_parent parent = {.fd = -1};
 	int rc = FM_OK;
 
-	*fd = -1;
-	if ((rc = fm_fs_parent_open(&parent, dirfd, path, -1)) != FM_OK)
+	*fd = open_at_once(dirfd, path);
+	if (*fd < 0 && (rc = fm_fs_parent_open(&parent, dirfd, path, -1)) != FM_OK)
 		return rc;
-	*fd = openat(
-	        parent.fd, parent.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (*fd < 0)
+		*fd = openat(parent.fd, parent.name, PLAIN);
 	if (*fd < 0 && (errno == ELOOP || errno == ENXIO))
 		rc = fm_fail(FM_ERR_FORM, "%s: is no plain file", path);
 	else if (*fd < 0)

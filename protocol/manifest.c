@@ -95,7 +95,7 @@ static int parse_line(
 		return fm_fail(FM_ERR_FORM,
 		        "manifest line %zu: read '%s', expected 64 lower-case hex digits", number,
 		        shown);
-	memcpy(e->hex, line, sizeof e->hex);
+	e->hex = line;
 	e->path = line + HEX + 2;
 	if (!fm_path_ok(e->path))
 		return fm_fail(FM_ERR_FORM,

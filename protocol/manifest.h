@@ -22,8 +22,7 @@ const char *fm_seal_namespace(enum fm_seal_kind kind); /* "plan.v1@fleetmark" ..
 bool fm_manifest_outside(enum fm_seal_kind kind, const char *path);
 
 struct fm_manifest_entry {
-	char hex[65];
-	const char *path; /* inside fm_manifest.text */
+	const char *hex, *path; /* inside fm_manifest.text */
 };
 struct fm_manifest {
 	struct fm_manifest_entry *entries; /* sorted by path bytes */
@@ -50,7 +49,8 @@ FM_CHECK int fm_manifest_make_own(int dirfd, enum fm_seal_kind kind, struct fm_b
 
 /* Every listed file is there with its digest and within the limits, and nothing else is there. All
  * findings of kind missing/digest/extra are given to report (may be NULL), the first one decides
- * the code. */
+ * the code. Types, names and sizes of all come before the first byte is read; memory does not grow
+ * with the folder. */
 typedef void fm_manifest_report(void *arg, const char *path, const char *what);
 FM_CHECK int fm_manifest_check(int dirfd, enum fm_seal_kind kind, const struct fm_manifest *m,
         fm_manifest_report *report, void *arg);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define THREADS_MAX 16
+#define BATCH       8192 /* files that a check holds at a time */
 
 /* A plain file as the walk found it; hex is filled when its turn comes. */
 struct file {
@@ -21,6 +22,8 @@ struct files {
 	struct file *list;
 	size_t count;
 	uint64_t bytes;
+	size_t seen; /* files so far, and their bytes: for the limits */
+	uint64_t seen_bytes;
 	enum fm_seal_kind kind;
 	int dirfd;
 	bool sealing;       /* the folder is ours: what a crash left of fm_fs_write goes */
@@ -43,15 +46,13 @@ static bool is_leftover(const char *path)
 	return len > 5 && name[0] == '.' && strcmp(name + len - 4, ".new") == 0;
 }
 
-/* Visitor: types, names and sizes, all before anything is opened. */
-static int note_file(void *arg, const char *path, const struct stat *st)
+/* Type, name and sizes of what the walk found; *named: a file that the manifest names. */
+static int judge(struct files *f, const char *path, const struct stat *st, bool *named)
 {
-	const struct fm_seal_limits *limits;
-	struct files *f = arg;
-	struct file *file;
+	const struct fm_seal_limits *limits = fm_seal_limits(f->kind);
 	char shown[200];
 
-	limits = fm_seal_limits(f->kind);
+	*named = false;
 	if (S_ISDIR(st->st_mode)) {
 		if (f->kind == FM_SEAL_TREE &&
 		        (strcmp(path, "incoming") == 0 || strcmp(path, "rejected") == 0))
@@ -67,22 +68,42 @@ static int note_file(void *arg, const char *path, const struct stat *st)
 		return unlinkat(f->dirfd, path, 0) == 0 ? FM_OK : fm_fail_errno("%s", shown);
 	if (!fm_path_ok(path))
 		return fm_fail(FM_ERR_FORM, "%s: is a name that no manifest may have", shown);
-	if (f->count >= limits->files)
+	if (f->seen >= limits->files)
 		return fm_fail(FM_ERR_SIZE, "%s: is one file more than the %zu that are allowed",
 		        shown, limits->files);
 	if ((uint64_t)st->st_size > limits->file_bytes)
 		return fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %llu", shown,
 		        (long long)st->st_size, (unsigned long long)limits->file_bytes);
-	f->bytes += (uint64_t)st->st_size;
-	if (limits->all_bytes != 0 && f->bytes > limits->all_bytes)
+	f->seen++;
+	f->seen_bytes += (uint64_t)st->st_size;
+	if (limits->all_bytes != 0 && f->seen_bytes > limits->all_bytes)
 		return fm_fail(FM_ERR_SIZE, "%s: with it, the files have more than %llu bytes",
 		        shown, (unsigned long long)limits->all_bytes);
+	*named = true;
+	return FM_OK;
+}
+
+static int judge_file(void *arg, const char *path, const struct stat *st)
+{
+	bool named;
+
+	return judge(arg, path, st, &named);
+}
+
+static int keep_file(void *arg, const char *path, const struct stat *st)
+{
+	struct files *f = arg;
+	struct file *file;
+	bool named;
+	int rc = judge(f, path, st, &named);
+
+	if (rc != FM_OK || !named)
+		return rc;
 	if ((file = fm_grow(&f->list, &f->count, sizeof *file)) == NULL)
 		return FM_ERR_MEMORY;
 	file->size = (uint64_t)st->st_size;
-	if ((file->path = fm_strdup(path)) == NULL)
-		return FM_ERR_MEMORY;
-	return FM_OK;
+	f->bytes += file->size;
+	return (file->path = fm_strdup(path)) == NULL ? FM_ERR_MEMORY : FM_OK;
 }
 
 /* The digest of one file, whose size must still be the one that was noted. */
@@ -137,18 +158,17 @@ static int repeat_failure(const struct files *f, struct file *file)
 	return fm_fail(file->rc, "%s: could not be read the first time", file->path);
 }
 
-static int list_files(int dirfd, enum fm_seal_kind kind, bool sealing, struct files *f)
+static int walk(struct files *f, fm_fs_visit *visit, void *arg)
 {
-	*f = (struct files){.kind = kind, .dirfd = dirfd, .sealing = sealing};
-	return fm_fs_walk(dirfd, fm_seal_limits(kind)->files * 2 + 64, note_file, f);
+	return fm_fs_walk(f->dirfd, fm_seal_limits(f->kind)->files * 2 + 64, visit, arg);
 }
 
 static int make(int dirfd, enum fm_seal_kind kind, bool sealing, struct fm_buf *out)
 {
-	struct files f;
+	struct files f = {.kind = kind, .dirfd = dirfd, .sealing = sealing};
 	int rc;
 
-	if ((rc = list_files(dirfd, kind, sealing, &f)) != FM_OK)
+	if ((rc = walk(&f, keep_file, &f)) != FM_OK)
 		goto out;
 	if (f.count == 0) {
 		rc = fm_fail(
@@ -175,64 +195,90 @@ int fm_manifest_make_own(int dirfd, enum fm_seal_kind kind, struct fm_buf *out)
 	return make(dirfd, kind, true, out);
 }
 
-/* What all findings of a check go through. */
-struct findings {
+/* A check goes along the folder and the manifest, both sorted, a batch of files at a time: memory
+ * does not grow with the tree. */
+struct check {
+	struct files batch;
+	const struct fm_manifest *m;
+	size_t next; /* line of the manifest that no file was compared with yet */
 	fm_manifest_report *report;
 	void *arg;
 	int rc;
-	char *first; /* text of the first one */
+	char *first; /* text of the first finding */
 };
 
-static void finding(struct findings *all, const char *path, const char *what)
+static void finding(struct check *c, const char *path, const char *what)
 {
-	if (all->report != NULL)
-		all->report(all->arg, path, what);
-	if (all->rc == FM_OK) {
-		all->rc = FM_ERR_DIGEST;
-		all->first = fm_sprintf("%s: %s", path, what);
+	if (c->report != NULL)
+		c->report(c->arg, path, what);
+	if (c->rc == FM_OK) {
+		c->rc = FM_ERR_DIGEST;
+		c->first = fm_sprintf("%s: %s", path, what);
 	}
 }
 
-/* Walks both sorted lists side by side. */
-static int compare(struct files *f, const struct fm_manifest *m, struct findings *found)
+static void files_forget(struct files *f)
 {
-	size_t i = 0, k = 0;
+	for (size_t i = 0; i < f->count; i++)
+		free(f->list[i].path);
+	f->count = 0;
+	f->bytes = 0;
+}
+
+/* Hashes the batch and compares it with its part of the manifest. */
+static int settle(struct check *c)
+{
+	const struct fm_manifest *m = c->m;
+	struct files *f = &c->batch;
 	int rc;
 
-	while (i < m->count || k < f->count) {
-		int order = i == m->count   ? 1
-		            : k == f->count ? -1
-		                            : strcmp(m->entries[i].path, f->list[k].path);
+	hash_all(f);
+	for (size_t k = 0; k < f->count; k++) {
+		struct file *file = &f->list[k];
 
-		if (order < 0)
-			finding(found, m->entries[i].path, "missing");
-		else if (order > 0)
-			finding(found, f->list[k].path, "extra");
-		else if (f->list[k].rc != FM_OK && f->list[k].rc != FM_ERR_DIGEST &&
-		         (rc = repeat_failure(f, &f->list[k])) != FM_OK)
+		while (c->next < m->count && strcmp(m->entries[c->next].path, file->path) < 0)
+			finding(c, m->entries[c->next++].path, "missing");
+		if (c->next == m->count || strcmp(m->entries[c->next].path, file->path) != 0) {
+			finding(c, file->path, "extra");
+			continue;
+		}
+		if (file->rc != FM_OK && file->rc != FM_ERR_DIGEST &&
+		        (rc = repeat_failure(f, file)) != FM_OK)
 			return rc;
-		else if (f->list[k].rc != FM_OK || strcmp(m->entries[i].hex, f->list[k].hex) != 0)
-			finding(found, m->entries[i].path, "digest");
-		i += order <= 0;
-		k += order >= 0;
+		if (file->rc != FM_OK || strcmp(m->entries[c->next].hex, file->hex) != 0)
+			finding(c, file->path, "digest");
+		c->next++;
 	}
+	files_forget(f);
 	return FM_OK;
+}
+
+static int check_file(void *arg, const char *path, const struct stat *st)
+{
+	struct check *c = arg;
+	int rc = keep_file(&c->batch, path, st);
+
+	return rc == FM_OK && c->batch.count == BATCH ? settle(c) : rc;
 }
 
 int fm_manifest_check(int dirfd, enum fm_seal_kind kind, const struct fm_manifest *m,
         fm_manifest_report *report, void *arg)
 {
-	struct findings found = {report, arg, FM_OK, NULL};
-	struct files f;
+	struct check c = {
+	        .batch = {.kind = kind, .dirfd = dirfd}, .m = m, .report = report, .arg = arg};
+	struct files limits = c.batch;
 	int rc;
 
-	if ((rc = list_files(dirfd, kind, false, &f)) != FM_OK)
+	/* first all types, names and sizes, then the first byte */
+	if ((rc = walk(&limits, judge_file, &limits)) != FM_OK ||
+	        (rc = walk(&c.batch, check_file, &c)) != FM_OK || (rc = settle(&c)) != FM_OK)
 		goto out;
-	hash_all(&f);
-	if ((rc = compare(&f, m, &found)) == FM_OK && found.rc != FM_OK)
-		rc = fm_fail(found.rc, "%s", found.first != NULL ? found.first : "files differ");
+	while (c.next < m->count)
+		finding(&c, m->entries[c.next++].path, "missing");
+	if (c.rc != FM_OK)
+		rc = fm_fail(c.rc, "%s", c.first != NULL ? c.first : "files differ");
 out:
-	free(found.first);
-	files_free(&f);
+	free(c.first);
+	files_free(&c.batch);
 	return rc;
 }
