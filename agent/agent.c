@@ -110,7 +110,8 @@ int fm_agent_open(struct fm_agent *a, const char *workdir, const char *source)
 	a->path = fm_strdup(workdir);
 	a->self = own_program();
 	a->worker = a->self == NULL ? NULL : beside(a->self, "fleetmark-worker");
-	rc = a->path == NULL || a->worker == NULL ? FM_ERR_MEMORY : FM_OK;
+	a->weigh = a->self == NULL ? NULL : beside(a->self, "fleetmark-weigh");
+	rc = a->path == NULL || a->worker == NULL || a->weigh == NULL ? FM_ERR_MEMORY : FM_OK;
 out:
 	if (rc != FM_OK)
 		fm_agent_close(a);
@@ -124,6 +125,7 @@ void fm_agent_close(struct fm_agent *a)
 	free(a->path);
 	free(a->self);
 	free(a->worker);
+	free(a->weigh);
 	memset(a, 0, sizeof *a);
 	a->dir = -1;
 }

@@ -28,11 +28,11 @@
 #define FM_HOST_TEXT 201 /* bytes of one text of the host, with NUL */
 
 struct fm_agent {
-	int dir;             /* the work folder */
-	char *path;          /* its absolute path */
-	char *self, *worker; /* this program and the worker beside it, absolute */
-	char source[65];     /* digest of the agent's sources, as the bootstrap knows it */
-	const char *world;   /* path of a made-up machine, only in tests; NULL */
+	int dir;                     /* the work folder */
+	char *path;                  /* its absolute path */
+	char *self, *worker, *weigh; /* this program and the two beside it, absolute */
+	char source[65];             /* digest of the agent's sources, as the bootstrap knows it */
+	const char *world;           /* path of a made-up machine, only in tests; NULL */
 };
 
 /* Opens (makes, 0700) the work folder, which must be an absolute path owned by this user; source is

@@ -50,7 +50,7 @@ static bool commands_good(const struct fm_build *s, struct fm_unit *u)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct fm_build_task *t = &s->tasks[i];
 
-		if (!t->ran || t->good || !concerns(s, t, u))
+		if (!t->ran || t->good || t->kind == FM_BUILD_REACH || !concerns(s, t, u))
 			continue;
 		if (t->kind == FM_BUILD_LINK && missing_library(&t->output, text)) {
 			judge(u, "missing", text);
@@ -80,9 +80,14 @@ static int finish_unit(const struct fm_build *s, struct fm_candidate_work *c, st
 			rc = fm_build_readback(s->tasks, s->count, u, text);
 		judge(u, rc == FM_OK && text[0] == '\0' ? "ok" : "failed", text);
 	}
-	for (size_t i = 0; rc == FM_OK && i < s->count; i++)
-		if (s->tasks[i].unit == u && s->tasks[i].ran)
+	for (size_t i = 0; rc == FM_OK && i < s->count; i++) {
+		if (s->tasks[i].unit != u || !s->tasks[i].ran)
+			continue;
+		if (s->tasks[i].kind == FM_BUILD_REACH)
+			rc = fm_build_reach(&s->tasks[i], &u->rom_reachable);
+		if (rc == FM_OK)
 			rc = fm_build_note(&s->tasks[i]);
+	}
 	if (rc == FM_OK)
 		rc = fm_build_log(s, c, u);
 	if (strcmp(u->build_status, "ok") != 0)
@@ -190,6 +195,7 @@ int fm_build_unit_again(struct fm_job *j, struct fm_unit *u)
 static int prepare(struct fm_job *j, struct fm_candidate_work *c)
 {
 	struct fm_buf list = FM_BUF_INIT(FM_TREELIST_MAX), sources = FM_BUF_INIT(FM_TREELIST_MAX);
+	static const char api[] = "{ global: CryptHash; local: *; };\n";
 	char path[200], hex[65];
 	int fd = -1, rc;
 
@@ -216,6 +222,8 @@ static int prepare(struct fm_job *j, struct fm_candidate_work *c)
 		rc = fm_fs_mkdirs(j->dir, path, 0755, &c->dir);
 	if (rc == FM_OK && (rc = fm_fs_mkdirs(c->dir, "lib", 0755, &fd)) == FM_OK)
 		close(fd);
+	if (rc == FM_OK)
+		rc = fm_fs_write_deep(c->dir, FM_BUILD_API, api, sizeof api - 1, 0644);
 	if (rc == FM_OK)
 		rc = fm_fs_write_deep(
 		        c->dir, "out/build/SOURCES.sha256", sources.data, sources.len, 0644);

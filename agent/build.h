@@ -4,7 +4,13 @@
 
 #include "agent/work.h"
 
-enum fm_build_kind { FM_BUILD_PROBE, FM_BUILD_COMPILE, FM_BUILD_LINK };
+enum fm_build_kind {
+	FM_BUILD_PROBE,
+	FM_BUILD_COMPILE,
+	FM_BUILD_LINK,
+	FM_BUILD_REACH /* the library linked again with only the API exported: to be weighed, never
+	                  run */
+};
 
 /* One command of a unit's build. */
 struct fm_build_task {
@@ -54,6 +60,13 @@ void fm_build_tasks_free(struct fm_build_task *tasks, size_t count);
  * what differs. */
 FM_CHECK int fm_build_readback(const struct fm_build_task *tasks, size_t count,
         const struct fm_unit *u, char text[FM_HOST_TEXT]);
+
+/* The version script of FM_BUILD_REACH, below the candidate's folder. */
+#define FM_BUILD_API "obj/api.map"
+
+/* Code, constants and initial values of what the API reaches, from the second link; -1 if it
+ * failed. */
+FM_CHECK int fm_build_reach(const struct fm_build_task *t, int64_t *bytes);
 
 /* Sections, digest, architecture of the finished library. */
 FM_CHECK int fm_build_weigh(struct fm_unit *u, char text[FM_HOST_TEXT]);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# build.sh - builds fleetmark-agent, fleetmark-worker and fleetmark-frame.so on a measured host, with cc and libsodium only.
+# build.sh - builds fleetmark-agent, fleetmark-worker, fleetmark-weigh and fleetmark-frame.so on a measured host, with cc and libsodium only.
 #
 # sh agent/build.sh OUT     OUT: an absolute folder that exists. Says nothing when all is well, else what is missing or wrong
 #                           on stderr, and ends with 1 (a compiler's error) or 2 (something is missing).
@@ -83,11 +83,11 @@ compile() { # FOLDER K
 
 k=0
 while [ $k -lt "$jobs" ]; do
-	(compile protocol "$k"; compile agent "$k"; compile agent/worker "$k") &
+	(compile protocol "$k"; compile agent "$k"; compile agent/worker "$k"; compile agent/weigh "$k") &
 	k=$((k + 1))
 done
 wait
-for failed in "$work"/protocol/failed.* "$work"/agent/failed.* "$work"/agent/worker/failed.*; do
+for failed in "$work"/protocol/failed.* "$work"/agent/failed.* "$work"/agent/worker/failed.* "$work"/agent/weigh/failed.*; do
 	[ -e "$failed" ] || continue
 	say "the compiler ($cc) refused:"
 	words=$(grep -m 5 -E 'error|fatal' "${failed%/*}/err.${failed##*.}" || tail -n 5 "${failed%/*}/err.${failed##*.}")
@@ -106,9 +106,11 @@ link() {
 	fi
 }
 link fleetmark-worker "$work"/agent/worker/*.o "$work"/protocol/*.o "$sodium" -ldl -lm -pthread
+mv "$work/agent/worker/main.o" "$work/main.o"   # the weigher is the worker's sources with another beginning and its own malloc
+link fleetmark-weigh "$work"/agent/weigh/*.o "$work"/agent/worker/*.o "$work"/protocol/*.o "$sodium" -ldl -lm -pthread
 link fleetmark-agent "$work"/agent/*.o "$work"/protocol/*.o "$sodium" -ldl -lm -pthread
 link fleetmark-frame.so -O2 -std=c11 -fPIC -shared agent/worker/frame_so.c
 
-for target in fleetmark-frame.so fleetmark-worker fleetmark-agent; do
+for target in fleetmark-frame.so fleetmark-worker fleetmark-weigh fleetmark-agent; do
 	mv -f "$work/$target" "$out/$target" || exit 1
 done

@@ -133,6 +133,20 @@ int fm_build_weigh(struct fm_unit *u, char text[FM_HOST_TEXT])
 	return rc;
 }
 
+int fm_build_reach(const struct fm_build_task *t, int64_t *bytes)
+{
+	struct fm_buf file = FM_BUF_INIT(OBJECT_MAX);
+	struct fm_elf e;
+	int rc = FM_OK;
+
+	*bytes = -1;
+	if (t->good && (rc = fm_fs_read(AT_FDCWD, t->target, OBJECT_MAX, &file)) == FM_OK &&
+	        (rc = fm_elf_read(file.data, file.len, &e)) == FM_OK)
+		*bytes = (int64_t)(e.text + e.rodata + e.data + e.tls_init);
+	fm_buf_free(&file);
+	return rc == FM_ERR_FORM || rc == FM_ERR_SIZE ? FM_OK : rc;
+}
+
 /* Is this word one of the flags of /proc/cpuinfo? */
 static bool cpu_has(const char *word)
 {

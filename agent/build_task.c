@@ -118,6 +118,11 @@ static int add_link(const struct fm_job *j, struct fm_build_task *t, const char 
 	        (rc = add(t, fm_strdup("-o"))) != FM_OK ||
 	        (rc = add(t, fm_strdup(t->target))) != FM_OK)
 		return rc;
+	if (t->kind == FM_BUILD_REACH &&
+	        ((rc = add(t, fm_strdup("-Wl,--gc-sections"))) != FM_OK ||
+	                (rc = add(t, fm_sprintf("-Wl,--version-script=%s/" FM_BUILD_API,
+	                                     t->candidate->path))) != FM_OK))
+		return rc;
 	for (size_t i = 0; rc == FM_OK && i < v->sources.count; i++) {
 		char name[24];
 
@@ -148,13 +153,19 @@ int fm_build_tasks(const struct fm_job *j, struct fm_candidate_work *c, struct f
 	int rc = FM_OK;
 
 	if (link) {
-		t = new_task(tasks, count, c, u, FM_BUILD_LINK, base);
 		free(u->library);
 		u->library = fm_sprintf(
 		        "%s/lib/%s%s.so", c->path, u->stem, u->fallback ? ".fallback" : "");
-		if (t == NULL || u->library == NULL || (t->target = fm_strdup(u->library)) == NULL)
-			return FM_ERR_MEMORY;
-		return add_link(j, t, gcc);
+		rc = u->library == NULL ? FM_ERR_MEMORY : FM_OK;
+		for (int again = 0; rc == FM_OK && again < 2; again++) {
+			t = new_task(
+			        tasks, count, c, u, again ? FM_BUILD_REACH : FM_BUILD_LINK, base);
+			if (t == NULL)
+				return FM_ERR_MEMORY;
+			t->target = again ? object_path(c, u, "reach") : fm_strdup(u->library);
+			rc = t->target == NULL ? FM_ERR_MEMORY : add_link(j, t, gcc);
+		}
+		return rc;
 	}
 	for (size_t i = 0; rc == FM_OK && i < n; i++) {
 		bool probe = i == u->version->sources.count;

@@ -118,27 +118,48 @@ static void put_measured(
 	fm_jsonw_close(w);
 }
 
+/* An unknown is an absent key. */
+static void put_known(struct fm_jsonw *w, const char *key, int64_t value)
+{
+	if (value >= 0)
+		fm_jsonw_int(w, key, value);
+}
+
 static void put_memory(struct fm_jsonw *w, const struct fm_cell_work *cell)
 {
 	const struct fm_elf *e = &cell->unit->sizes;
-	long long io = cell->io_buffers_bytes >= 0
-	                       ? cell->io_buffers_bytes
+	const struct fm_weight *weight = &cell->weight;
+	long long io = weight->io_buffers >= 0
+	                       ? weight->io_buffers
 	                       : (long long)cell->bytes + cell->unit->instance->digest_bits / 8;
+	long long ram = (long long)(e->data + e->bss + e->tls);
 
 	fm_jsonw_object(w, NULL);
+	put_known(w, "allocs_per_call", weight->allocs);
 	fm_jsonw_int(w, "bss_bytes", (long long)e->bss);
 	fm_jsonw_int(w, "bytes", cell->bytes);
 	fm_jsonw_int(w, "data_bytes", (long long)e->data);
+	put_known(w, "heap_peak_requested_bytes", weight->heap_requested);
+	put_known(w, "heap_peak_usable_bytes", weight->heap_usable);
 	fm_jsonw_str(w, "instance", cell->unit->instance->instance);
 	fm_jsonw_int(w, "io_buffers_bytes", io);
+	if (weight->stack >= 0 && weight->heap_usable >= 0)
+		fm_jsonw_int(
+		        w, "isolated_ram_upper_bytes", ram + weight->stack + weight->heap_usable);
+	else if (weight->why[0] != '\0')
+		fm_jsonw_str(w, "isolated_ram_upper_bytes_why", weight->why);
+	put_known(w, "leak_bytes_per_call", weight->leak);
 	fm_jsonw_int(w, "pt_load_memsz_bytes", (long long)e->load_memsz);
 	fm_jsonw_int(w, "rodata_bytes", (long long)e->rodata);
 	fm_jsonw_int(w, "rom_bytes", (long long)(e->text + e->rodata + e->data + e->tls_init));
-	fm_jsonw_int(w, "rss_baseline_process_kib", cell->rss_baseline_kib);
-	fm_jsonw_int(w, "rss_peak_process_kib", cell->rss_peak_kib);
-	fm_jsonw_int(w, "static_ram_bytes", (long long)(e->data + e->bss + e->tls));
+	put_known(w, "rom_reachable_bytes", cell->unit->rom_reachable);
+	fm_jsonw_int(w, "rss_baseline_process_kib", weight->rss_baseline_kib);
+	fm_jsonw_int(w, "rss_peak_process_kib", weight->rss_peak_kib);
+	put_known(w, "stack_touched_bytes", weight->stack);
+	fm_jsonw_int(w, "static_ram_bytes", ram);
 	fm_jsonw_int(w, "text_bytes", (long long)e->text);
 	fm_jsonw_int(w, "tls_bytes", (long long)e->tls);
+	put_known(w, "unaccounted_mapping_bytes", weight->unaccounted);
 	fm_jsonw_int(w, "unwind_bytes", (long long)e->unwind);
 	fm_jsonw_str(w, "version", cell->unit->version->version);
 	fm_jsonw_close(w);

@@ -25,7 +25,9 @@ static int begin(void *arg, size_t index, size_t slot, struct fm_child *child)
 	int rc = fm_gate_order(s->job, &s->tasks[index], fm_work_cpu(slot), &order, &limit_ms);
 
 	if (rc == FM_OK)
-		rc = fm_run_start(s->job->agent, &order, limit_ms, child);
+		rc = s->tasks[index].kind == FM_GATE_MEMORY
+		             ? fm_run_weigh(s->job->agent, &order, limit_ms, child)
+		             : fm_run_start(s->job->agent, &order, limit_ms, child);
 	fm_buf_free(&order);
 	return rc;
 }
@@ -89,6 +91,30 @@ static int properties(struct fm_unit *u, const struct fm_child *child, const str
 	return FM_OK;
 }
 
+/* Everything is told as soon as it is known: what a process said before it died stands. */
+static void weighed(struct fm_weight *w, const struct fm_child *child, const struct fm_run *run)
+{
+	const char *words = fm_run_fact(run, "reason");
+	char how[FM_HOST_TEXT], text[3 * FM_HOST_TEXT];
+
+	w->rss_baseline_kib = fm_run_int(run, "rss_baseline_process_kib", -1);
+	w->rss_peak_kib = fm_run_int(run, "rss_peak_process_kib", -1);
+	w->io_buffers = fm_run_int(run, "io_buffers_bytes", -1);
+	w->stack = fm_run_int(run, "stack_touched_bytes", -1);
+	w->heap_requested = fm_run_int(run, "heap_peak_requested_bytes", -1);
+	w->heap_usable = fm_run_int(run, "heap_peak_usable_bytes", -1);
+	w->allocs = fm_run_int(run, "allocs_per_call", -1);
+	w->leak = fm_run_int(run, "leak_bytes_per_call", -1);
+	w->unaccounted = fm_run_int(run, "unaccounted_mapping_bytes", -1);
+	if (fm_run_good(child, run))
+		return;
+	(void)fm_child_good(child, how, sizeof how);
+	snprintf(text, sizeof text, "%s%s%s",
+	        run->reason != NULL && run->reason[0] != '\0' ? run->reason : how,
+	        words == NULL ? "" : ": ", words == NULL ? "" : words);
+	fm_agent_clean(text, strlen(text), w->why);
+}
+
 static int end(void *arg, size_t index, struct fm_child *child)
 {
 	struct stage *s = arg;
@@ -118,9 +144,7 @@ static int end(void *arg, size_t index, struct fm_child *child)
 		rc = properties(u, child, &run);
 		break;
 	case FM_GATE_MEMORY:
-		t->cell->rss_baseline_kib = fm_run_int(&run, "rss_baseline_process_kib", -1);
-		t->cell->rss_peak_kib = fm_run_int(&run, "rss_peak_process_kib", -1);
-		t->cell->io_buffers_bytes = fm_run_int(&run, "io_buffers_bytes", -1);
+		weighed(&t->cell->weight, child, &run);
 		break;
 	}
 	fm_run_free(&run);
@@ -304,8 +328,8 @@ int fm_job_gate(struct fm_job *j)
 	for (size_t i = 0; rc == FM_OK && i < j->candidate_count; i++)
 		for (size_t k = 0; !j->candidates[i].done && k < j->candidates[i].unit_count; k++)
 			close_unit(&j->candidates[i].units[k]);
-	/* fifteen processes an instance: an emulated host spends more on starting them than smoke spends
-	 * on everything else, so there the pages say "not checked" */
+	/* fifteen processes an instance: an emulated host spends more on starting them than smoke
+	 * spends on everything else, so there the pages say "not checked" */
 	if (rc == FM_OK && !(j->smoke && j->emulated))
 		rc = run_stage(j, FM_GATE_SOUND);
 	return rc != FM_OK ? rc : run_stage(j, FM_GATE_MEMORY);

@@ -13,6 +13,10 @@
 #define VECTORS_BYTES (8u << 20)
 #define PACE_BYTES    4096u
 #define PACE_CALLS    16u /* a worker's warm-up and batches, about */
+#define WEIGH_CALLS   17u /* the first, and 16 over which a leak is told */
+#define WEIGH_FEW     3u
+#define WEIGH_LONG_NS 500000000u /* a call this long is made a few times only */
+#define WEIGH_STACK   (1u << 20)
 
 /* The files of the official generator; calls and message bytes of each. */
 static const struct {
@@ -131,12 +135,23 @@ static int kat_order(const struct fm_job *j, const struct fm_gate_task *t, struc
 	return rc;
 }
 
+/* Slow calls are weighed over fewer. */
+static uint64_t weigh_calls(const struct fm_gate_task *t)
+{
+	const struct fm_unit *u = t->unit;
+	double ns = u->pace_one_ns > 0 ? (double)u->pace_one_ns : 0;
+
+	if (u->pace_long_ns > u->pace_one_ns)
+		ns += (double)(u->pace_long_ns - u->pace_one_ns) / PACE_BYTES * t->cell->bytes;
+	return ns < WEIGH_LONG_NS ? WEIGH_CALLS : WEIGH_FEW;
+}
+
 int fm_gate_order(const struct fm_job *j, const struct fm_gate_task *t, int cpu,
         struct fm_buf *order, uint64_t *limit_ms)
 {
 	static const char *const names[] = {"digest", "kat", "sound", "memory"};
 	const struct fm_jp_instance *in = t->unit->instance;
-	uint64_t seconds = 0;
+	uint64_t seconds = 0, calls;
 	int rc = fm_order_library(order, names[t->kind], t->candidate, t->unit, cpu);
 
 	if (rc != FM_OK)
@@ -158,9 +173,12 @@ int fm_gate_order(const struct fm_job *j, const struct fm_gate_task *t, int cpu,
 		seconds = 20 * (seconds + 3); /* that many checks, each within its seconds */
 		break;
 	case FM_GATE_MEMORY:
-		seconds = fm_gate_seconds(
-		        j, t->unit, PACE_CALLS, (uint64_t)PACE_CALLS * t->cell->bytes);
-		rc = fm_text_put(order, "bytes", "%u", t->cell->bytes);
+		calls = weigh_calls(t);
+		seconds = fm_gate_seconds(j, t->unit, calls, calls * t->cell->bytes);
+		if ((rc = fm_text_put(order, "bytes", "%u", t->cell->bytes)) == FM_OK &&
+		        (rc = fm_text_put(order, "calls", "%llu", (unsigned long long)calls)) ==
+		                FM_OK)
+			rc = fm_text_put(order, "stack_region", "%u", WEIGH_STACK);
 		break;
 	}
 	*limit_ms = seconds * 1000u;

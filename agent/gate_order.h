@@ -11,7 +11,7 @@ enum fm_gate_kind {
 	FM_GATE_PACE,   /* how long a call takes: limits come from it */
 	FM_GATE_KAT,    /* the known answers */
 	FM_GATE_SOUND,  /* properties beyond them */
-	FM_GATE_MEMORY, /* one call of one cell */
+	FM_GATE_MEMORY, /* stack, heap and process of one cell, by fleetmark-weigh */
 };
 struct fm_gate_task {
 	enum fm_gate_kind kind;

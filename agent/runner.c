@@ -25,10 +25,10 @@ int fm_order_begin(struct fm_buf *order, const char *task)
 	return rc != FM_OK ? rc : fm_text_put(order, "task", "%s", task);
 }
 
-int fm_run_start(const struct fm_agent *a, const struct fm_buf *order, uint64_t timeout_ms,
-        struct fm_child *c)
+static int start(
+        const char *program, const struct fm_buf *order, uint64_t timeout_ms, struct fm_child *c)
 {
-	const char *argv[] = {a->worker, NULL};
+	const char *argv[] = {program, NULL};
 	struct fm_command what = {.argv = argv,
 	        .cwd = -1,
 	        .input = -1,
@@ -51,6 +51,18 @@ int fm_run_start(const struct fm_agent *a, const struct fm_buf *order, uint64_t 
 		rc = fm_child_start(&what, c);
 	close(fd);
 	return rc;
+}
+
+int fm_run_start(const struct fm_agent *a, const struct fm_buf *order, uint64_t timeout_ms,
+        struct fm_child *c)
+{
+	return start(a->worker, order, timeout_ms, c);
+}
+
+int fm_run_weigh(const struct fm_agent *a, const struct fm_buf *order, uint64_t timeout_ms,
+        struct fm_child *c)
+{
+	return start(a->weigh, order, timeout_ms, c);
 }
 
 /* Cuts the next word off *at. */

@@ -37,6 +37,10 @@ FM_CHECK int fm_order_begin(struct fm_buf *order, const char *task);
 FM_CHECK int fm_run_start(const struct fm_agent *a, const struct fm_buf *order, uint64_t timeout_ms,
         struct fm_child *c);
 
+/* The same for the task memory, which fleetmark-weigh does. */
+FM_CHECK int fm_run_weigh(const struct fm_agent *a, const struct fm_buf *order, uint64_t timeout_ms,
+        struct fm_child *c);
+
 /* Reads what the ended child wrote; FM_OK also for a bad end, only memory is an error. Free with
  * fm_run_free. */
 FM_CHECK int fm_run_read(const struct fm_child *c, struct fm_run *out);

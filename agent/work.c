@@ -41,7 +41,7 @@ static int make_unit(
 	u->version = v;
 	snprintf(u->stem, sizeof u->stem, "%s__%s", in->instance, v->version);
 	u->cell_count = v->operations.count;
-	u->pace_one_ns = u->pace_long_ns = -1;
+	u->pace_one_ns = u->pace_long_ns = u->rom_reachable = -1;
 	u->cells = fm_alloc_array(u->cell_count, sizeof *u->cells);
 	if (u->cells == NULL)
 		return FM_ERR_MEMORY;
@@ -51,7 +51,8 @@ static int make_unit(
 		c->operation = v->operations.at[i];
 		c->bytes = fm_jobplan_bytes(c->operation);
 		c->series = "";
-		c->t1_ns = c->rss_baseline_kib = c->rss_peak_kib = c->io_buffers_bytes = -1;
+		c->t1_ns = -1;
+		c->weight = (struct fm_weight){-1, -1, -1, -1, -1, -1, -1, -1, -1, ""};
 		snprintf(c->stem, sizeof c->stem, "%s__%s", u->stem, c->operation);
 	}
 	qsort(u->cells, u->cell_count, sizeof *u->cells, by_operation);

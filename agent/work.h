@@ -68,6 +68,13 @@ struct fm_process {
 	size_t window_count;
 };
 
+/* What fleetmark-weigh told of one cell; -1 unknown. Bytes unless the name says KiB. */
+struct fm_weight {
+	int64_t rss_baseline_kib, rss_peak_kib, io_buffers;
+	int64_t stack, heap_requested, heap_usable, allocs, leak, unaccounted;
+	char why[FM_HOST_TEXT]; /* why not everything is known, "" */
+};
+
 struct fm_unit;
 struct fm_cell_work {
 	struct fm_unit *unit;
@@ -75,7 +82,8 @@ struct fm_cell_work {
 	unsigned bytes;
 	char stem[220]; /* <instance>__<version>__<operation> */
 	char message_sha256[65], digest_sha256[65];
-	int64_t t1_ns, rss_baseline_kib, rss_peak_kib, io_buffers_bytes;
+	int64_t t1_ns;
+	struct fm_weight weight;
 	/* plan */
 	const char *series; /* of an information series: varied, unaligned, again; else "" */
 	unsigned processes; /* planned; with looks the least */
@@ -106,6 +114,7 @@ struct fm_unit {
 	bool stale; /* while the spool is read: what follows ran another library */
 	uint64_t build_ns;
 	struct fm_elf sizes;
+	int64_t rom_reachable; /* bytes of code and constants that the API reaches, -1 unknown */
 	char kat_status[16], kat_reason[FM_HOST_TEXT];
 	bool kat_missing;                  /* the host's fault, not the candidate's */
 	char kat_token[17];                /* of the gate's last process: its results hold it */

@@ -110,7 +110,7 @@ def forms: {
       memory: [unit + ints("bytes text_bytes rodata_bytes unwind_bytes data_bytes bss_bytes tls_bytes rom_bytes " +
         "static_ram_bytes pt_load_memsz_bytes io_buffers_bytes rss_baseline_process_kib rss_peak_process_kib " +
         "stack_touched_bytes? heap_peak_requested_bytes? heap_peak_usable_bytes? allocs_per_call? " +
-        "leak_bytes_per_call? rom_reachable_bytes? isolated_ram_upper_bytes?")]
+        "leak_bytes_per_call? rom_reachable_bytes? isolated_ram_upper_bytes? unaccounted_mapping_bytes?")]
     } + ints("cpu tuned")),
     clock: {started_at: "stamp", finished_at: "stamp", elapsed_ns: "int"}}
 };

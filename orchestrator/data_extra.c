@@ -208,9 +208,12 @@ static void write_memory(struct fm_jsonp *w, const struct fm_ev_memory *m)
 	FIELD(leak_bytes_per_call);
 	FIELD(io_buffers_bytes);
 	FIELD(isolated_ram_upper_bytes);
+	FIELD(unaccounted_mapping_bytes);
 	FIELD(rss_baseline_process_kib);
 	FIELD(rss_peak_process_kib);
 #undef FIELD
+	if (m->isolated_ram_upper_bytes_why != NULL)
+		fm_jsonp_str(w, "isolated_ram_upper_bytes_why", m->isolated_ram_upper_bytes_why);
 	fm_jsonp_close(w);
 }
 

@@ -112,7 +112,9 @@ static const struct fm_field memory_fields[] = {F(fm_ev_memory, instance, FM_NAM
         F(fm_ev_memory, allocs_per_call, FM_OPT_INT),
         F(fm_ev_memory, leak_bytes_per_call, FM_OPT_INT),
         F(fm_ev_memory, rom_reachable_bytes, FM_OPT_INT),
-        F(fm_ev_memory, isolated_ram_upper_bytes, FM_OPT_INT), FM_FIELD_END};
+        F(fm_ev_memory, isolated_ram_upper_bytes, FM_OPT_INT),
+        F(fm_ev_memory, unaccounted_mapping_bytes, FM_OPT_INT),
+        F(fm_ev_memory, isolated_ram_upper_bytes_why, FM_OPT_STR), FM_FIELD_END};
 
 static const struct fm_field check_fields[] = {F(fm_ev_check, check, FM_STR),
         W(fm_ev_check, severity, "refuse mark note"), W(fm_ev_check, state, "ok bad unknown"),

@@ -34,7 +34,9 @@ struct fm_ev_memory { /* -1: absent */
 	        rom_bytes, static_ram_bytes, pt_load_memsz_bytes, io_buffers_bytes,
 	        rss_baseline_process_kib, rss_peak_process_kib, stack_touched_bytes,
 	        heap_peak_requested_bytes, heap_peak_usable_bytes, allocs_per_call,
-	        leak_bytes_per_call, rom_reachable_bytes, isolated_ram_upper_bytes;
+	        leak_bytes_per_call, rom_reachable_bytes, isolated_ram_upper_bytes,
+	        unaccounted_mapping_bytes;
+	const char *isolated_ram_upper_bytes_why; /* why a part was not weighed, NULL */
 };
 struct fm_ev_check {
 	const char *check, *severity, *state, *value, *source;

@@ -95,7 +95,7 @@ static bool excused(const struct fm_json_node *o, const struct fm_field *f)
 
 	if (fm_json_has(o, f->key))
 		return false;
-	if (f->type == FM_OPT_INT || f->type == FM_OPT_HEX)
+	if (f->type == FM_OPT_INT || f->type == FM_OPT_HEX || f->type == FM_OPT_STR)
 		return true;
 	(void)snprintf(why, sizeof why, "%s_why", f->key);
 	return fm_json_has(o, why);
@@ -130,7 +130,8 @@ static int read_field(const struct fm_json_node *o, const struct fm_field *f, ch
 		if (slot != NULL && number)
 			*(int64_t *)slot = -1;
 		else if (slot != NULL)
-			*(const char **)slot = f->type == FM_OPT_HEX ? NULL : "";
+			*(const char **)slot =
+			        f->type == FM_OPT_HEX || f->type == FM_OPT_STR ? NULL : "";
 		return FM_OK;
 	}
 	if (!number)

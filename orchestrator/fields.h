@@ -18,6 +18,7 @@ enum fm_field_type {
 	FM_INT,     /* int64_t */
 	FM_OPT_HEX, /* may be absent: NULL */
 	FM_OPT_INT, /* may be absent: -1 */
+	FM_OPT_STR, /* any text; may be absent: NULL */
 	FM_SUB,     /* object or array that other code reads */
 };
 

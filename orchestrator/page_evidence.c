@@ -33,6 +33,7 @@ static void isolated_row(
 	fm_page_cell_code(p, c->label);
 	fm_page_cell(p, "%s", c->key);
 	bytes_cell(p, m->rom_bytes);
+	bytes_cell(p, m->rom_reachable_bytes);
 	bytes_cell(p, m->static_ram_bytes);
 	bytes_cell(p, m->stack_touched_bytes);
 	bytes_cell(p, m->heap_peak_usable_bytes);
@@ -56,10 +57,44 @@ static void process_row(struct fm_page *p, const struct fm_side *s, const struct
 	fm_page_row_end(p);
 }
 
+/* What a row of figures cannot say: a leak, pages mapped past malloc, a part that is not there. */
+static void isolated_notes(struct fm_page *p, const struct fm_side *s)
+{
+	const char *gap = "\n";
+
+	for (size_t i = 0; i < s->cells.count; i++) {
+		const struct fm_cell_fig *c = &s->cells.list[i];
+		const struct fm_ev_memory *m = memory_of(s, c);
+
+		if (m == NULL ||
+		        (m->leak_bytes_per_call <= 0 && m->unaccounted_mapping_bytes <= 0 &&
+		                m->isolated_ram_upper_bytes_why == NULL))
+			continue;
+		fm_page(p, "%s- ", gap);
+		fm_page_code(p, c->label);
+		fm_page(p, ", %s:", c->key);
+		gap = "";
+		if (m->leak_bytes_per_call > 0)
+			fm_page(p, " every call keeps %s bytes of the heap.",
+			        fm_n_int(m->leak_bytes_per_call).s);
+		if (m->unaccounted_mapping_bytes > 0)
+			fm_page(p,
+			        " %s bytes were mapped past malloc over all calls and stand in no "
+			        "column.",
+			        fm_n_int(m->unaccounted_mapping_bytes).s);
+		if (m->isolated_ram_upper_bytes_why != NULL) {
+			fm_page(p, " not all was weighed: ");
+			fm_page_text(p, m->isolated_ram_upper_bytes_why);
+			fm_page(p, ".");
+		}
+		fm_page(p, "\n");
+	}
+}
+
 int fm_page_resources(struct fm_page *p, const struct fm_side *s)
 {
-	static const char *const isolated[] = {"instance", "operation", "ROM", "static RAM",
-	        "stack touched", "heap peak", "allocations per call", "leak per call",
+	static const char *const isolated[] = {"instance", "operation", "ROM", "ROM reachable",
+	        "static RAM", "stack touched", "heap peak", "allocations per call", "leak per call",
 	        "RAM, upper bound"};
 	static const char *const process[] = {"instance", "operation", "static: ELF image (bytes)",
 	        "baseline RSS", "peak RSS", "peak - baseline"};
@@ -74,13 +109,20 @@ int fm_page_resources(struct fm_page *p, const struct fm_side *s)
 	}
 	fm_page(p,
 	        "### Isolated\n\nBytes of the library alone, message and digest not counted; %s is "
-	        "a part that was not "
-	        "measured.\n\n",
+	        "a part that was not measured. ROM is code, constants and initial values; "
+	        "reachable: "
+	        "linked again with `CryptHash` alone exported. Stack is the deepest byte a warm "
+	        "call "
+	        "writes, heap the most that the blocks of the first call hold at once "
+	        "(malloc_usable_size). Their peaks need not coincide, so the last column is an "
+	        "upper "
+	        "bound.\n\n",
 	        DASH);
-	fm_page_table(p, isolated, 9);
+	fm_page_table(p, isolated, 10);
 	for (size_t i = 0; i < s->cells.count; i++)
 		if (memory_of(s, &s->cells.list[i]) != NULL)
 			isolated_row(p, &s->cells.list[i], memory_of(s, &s->cells.list[i]));
+	isolated_notes(p, s);
 	fm_page(p, "\n### Process\n\nThe whole process of one call (VmHWM), libc and worker "
 	           "included: an upper bound, not the "
 	           "memory of the algorithm. Both sizes of a row come from one process.\n\n");

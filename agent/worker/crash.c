@@ -11,6 +11,7 @@
 
 static unsigned char handler_stack[1u << 16];
 static volatile sig_atomic_t gate;
+static bool (*mends)(const void *);
 
 static void fact_signal(int number)
 {
@@ -26,6 +27,8 @@ static void fact_signal(int number)
 static void on_fatal(int number, siginfo_t *info, void *context)
 {
 	(void)context;
+	if (mends != NULL && (number == SIGSEGV || number == SIGBUS) && mends(info->si_addr))
+		return;
 	if (gate != 0)
 		fm_result_raw(
 		        (number == SIGSEGV || number == SIGBUS) && fm_buffer_guards(info->si_addr)
@@ -70,6 +73,11 @@ int fm_crash_install(int in_gate)
 	if (sigprocmask(SIG_SETMASK, &none, NULL) != 0)
 		return fm_fail_errno("sigprocmask");
 	return FM_OK;
+}
+
+void fm_crash_watch(bool (*mend)(const void *))
+{
+	mends = mend;
 }
 
 void fm_crash_limit(unsigned seconds)

@@ -147,6 +147,24 @@ static int take_bytes(struct fm_order *o, struct fm_text *t, bool several)
 	return rc;
 }
 
+/* At least three calls: the first, and two on the painted stack. */
+static int take_memory(struct fm_order *o, struct fm_text *t)
+{
+	uint64_t region;
+	int rc;
+
+	if ((rc = take_bytes(o, t, false)) != FM_OK ||
+	        (rc = fm_order_take_range(t, "calls", 3, FM_ORDER_WEIGH_CALLS_MAX, &o->calls)) !=
+	                FM_OK ||
+	        (rc = fm_order_take_range(t, "stack_region", 65536, 1u << 30, &region)) != FM_OK)
+		return rc;
+	if ((region & (region - 1)) != 0)
+		return fm_fail(
+		        FM_ERR_FORM, "order line %u: stack_region must be a power of two", t->line);
+	o->stack_region = region;
+	return FM_OK;
+}
+
 static int parse_seed(const char *value, unsigned line, uint64_t *seed)
 {
 	if (strlen(value) != 16 || !fm_order_is_hex(value, 16))
@@ -236,7 +254,7 @@ static int take_task(struct fm_order *o, struct fm_text *t)
 	case FM_TASK_DIGEST:
 		return take_bytes(o, t, true);
 	case FM_TASK_MEMORY:
-		return take_bytes(o, t, false);
+		return take_memory(o, t);
 	case FM_TASK_TIME:
 		return take_time(o, t);
 	case FM_TASK_SOUND:

@@ -9,6 +9,7 @@
 #define FM_ORDER_DIGEST_BITS_MAX 1048576
 #define FM_ORDER_WINDOWS_MAX     200
 #define FM_ORDER_CALLS_MAX       1000000000
+#define FM_ORDER_WEIGH_CALLS_MAX 1000
 #define FM_ORDER_SECONDS_MAX     1000000
 
 enum fm_task {
@@ -59,6 +60,7 @@ struct fm_order {
 
 	uint64_t calls, min_ns, seed;
 	unsigned windows;
+	size_t stack_region; /* of the task memory */
 	bool warm;
 	char digest_sha256[65]; /* "" for none */
 	char *counter;

@@ -138,8 +138,15 @@ static int measure_cell(const struct fm_job *j, struct fm_cell_work *cell)
 	message_digest(cell->bytes, cell->message_sha256);
 	fm_sha256_hex(cell->stem, strlen(cell->stem), cell->digest_sha256);
 	cell->t1_ns = cell->bytes;
-	cell->rss_baseline_kib = 3000;
-	cell->rss_peak_kib = 3100;
+	cell->weight = (struct fm_weight){.rss_baseline_kib = 3000,
+	        .rss_peak_kib = 3100,
+	        .io_buffers = -1,
+	        .stack = 400,
+	        .heap_requested = 0,
+	        .heap_usable = 0,
+	        .allocs = 0,
+	        .leak = 0,
+	        .unaccounted = -1};
 	cell->processes = 2;
 	cell->stop = "fixed";
 	if ((rc = add_process(cell, FM_ACCEPTED, 0, ns)) == FM_OK &&

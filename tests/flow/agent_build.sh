@@ -1,5 +1,5 @@
 #!/bin/bash
-# agent_build.sh - agent/build.sh: builds all three files, names what is missing, leaves nothing behind when it fails.
+# agent_build.sh - agent/build.sh: builds all four files, names what is missing, leaves nothing behind when it fails.
 set -euo pipefail
 ROOT=${FLEETMARK_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 command -v gcc >/dev/null || { echo "no gcc"; exit 77; }
@@ -24,7 +24,7 @@ mkdir "$T/src"
 
 build 0 "$T/src"
 (cd "$T/out" && echo *) > "$T/made"
-[ "$(cat "$T/made")" = "fleetmark-agent fleetmark-frame.so fleetmark-worker" ] || fail "made: $(cat "$T/made")"
+[ "$(cat "$T/made")" = "fleetmark-agent fleetmark-frame.so fleetmark-weigh fleetmark-worker" ] || fail "made: $(cat "$T/made")"
 [ ! -s "$T/log" ] || fail "it was not silent"
 [ "$("$T/out/fleetmark-worker" --version)" = "fleetmark-worker $(sed -n 's/^project(fleetmark VERSION \([0-9.]*\).*/\1/p' "$ROOT/CMakeLists.txt")" ] \
     || fail "the version is not that of CMakeLists.txt"
@@ -48,10 +48,11 @@ grep -q "libsodium's development files are missing" "$T/log" || fail "no word of
 build 2 "$T/src" CC="$T/no such compiler"
 
 # a source that does not compile, one that does not link; of one file each, since only the script is tested here
-mkdir -p "$T/small/agent/worker" "$T/small/protocol"
+mkdir -p "$T/small/agent/worker" "$T/small/agent/weigh" "$T/small/protocol"
 cp "$T/src/agent/build.sh" "$T/small/agent/"
 cp "$T/src/agent/worker/frame_so.c" "$T/small/agent/worker/"
-echo 'int main(void) { return 0; }' | tee "$T/small/agent/main.c" > "$T/small/agent/worker/main.c"
+echo 'int main(void) { return 0; }' | tee "$T/small/agent/main.c" "$T/small/agent/weigh/main.c" > "$T/small/agent/worker/main.c"
+echo 'extern int other;' > "$T/small/agent/worker/other.c"
 echo 'extern int nothing;' > "$T/small/protocol/nothing.c"
 build 0 "$T/small"
 echo 'this is not C' > "$T/small/protocol/nothing.c"

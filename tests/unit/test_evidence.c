@@ -77,7 +77,9 @@ static void read_all(void **state)
 	assert_int_equal(e.measured[0].accepted, 2);
 	assert_int_equal(e.measured[0].replaced, 1);
 	assert_int_equal(e.measured[0].mark_count, 0);
-	assert_int_equal(e.memory[0].stack_touched_bytes, -1);
+	assert_int_equal(e.memory[0].stack_touched_bytes, 400);
+	assert_int_equal(e.memory[0].unaccounted_mapping_bytes, -1);
+	assert_null(e.memory[0].isolated_ram_upper_bytes_why);
 	assert_string_equal(e.cells[3].status, "missing");
 	fm_evidence_free(&e);
 	fm_evidence_free(&e); /* again: empty */
@@ -96,10 +98,17 @@ static void optional(void **state)
 	assert_ok(fm_evidence_read(work.fd, &e));
 	assert_string_equal(e.test_world, hex);
 	fm_evidence_free(&e);
-	put_changed("\"static_ram_bytes\"",
-	        "\"stack_touched_bytes\": 9,\n        \"static_ram_bytes\"");
+	put_changed("\"unwind_bytes\"",
+	        "\"unaccounted_mapping_bytes\": 9,\n        \"unwind_bytes\"");
 	assert_ok(fm_evidence_read(work.fd, &e));
-	assert_int_equal(e.memory[0].stack_touched_bytes, 9);
+	assert_int_equal(e.memory[0].unaccounted_mapping_bytes, 9);
+	fm_evidence_free(&e);
+	/* the words that stand in place of a figure are kept for the pages */
+	put_changed("\"isolated_ram_upper_bytes\": 424",
+	        "\"isolated_ram_upper_bytes_why\": \"signal\"");
+	assert_ok(fm_evidence_read(work.fd, &e));
+	assert_int_equal(e.memory[0].isolated_ram_upper_bytes, -1);
+	assert_string_equal(e.memory[0].isolated_ram_upper_bytes_why, "signal");
 	fm_evidence_free(&e);
 }
 
