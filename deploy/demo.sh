@@ -7,7 +7,7 @@
 # brings up a lab of two hosts (x86_1: this machine's own architecture; arm_1: AArch64 under QEMU user emulation), runs a
 # smoke campaign over every bundled candidate, one host at a time, and ends with one screen that says what came out.
 #
-# Afterwards: the tree in results/demo, the controller's key and the logs in .demo/, downloads in .cache/lab, the program in
+# Afterwards: the tree in results/demo, pages of published figures of real machines in results/demo-published, the controller's key and the logs in .demo/, downloads in .cache/lab, the program in
 # build/release; all of it ignored by git. Of the lab nothing stays, also after Ctrl-C: no process, mount, binfmt entry or user.
 # A tree of an earlier demo moves to .demo/previous.
 #
@@ -26,6 +26,7 @@ esac
 
 STATE=$ROOT/.demo
 TREE=results/demo
+PUBLISHED=results/demo-published   # pages of two real machines, from data published elsewhere
 PROGRAM=build/release/fleetmark
 export FLEETMARK_LAB=$STATE/lab LAB_CACHE=${LAB_CACHE:-$ROOT/.cache/lab}
 export FLEETMARK_HOME=$STATE/home
@@ -117,6 +118,7 @@ fresh_state() {   # what an earlier demo left: its lab is ended, its tree moved 
     trap 'exit 130' INT TERM HUP
     lab down >"$STATE/log/lab.log" 2>&1 || true
     rm -rf "${STATE:?}/home"
+    rm -rf "$PUBLISHED"
     if [ -e "$TREE" ]; then
         rm -rf "$STATE/previous"
         mv "$TREE" "$STATE/previous"
@@ -132,6 +134,7 @@ same_number() {   # both verifiers name the tree by the digest of its manifest
     local n; n=$(sha256sum < "$TREE/MANIFEST.sha256" | cut -c1-64)
     grep -F "$n" "$STATE/log/verify.log" && grep -F "$n" "$STATE/log/verify-tree.log"
 }
+published() { "$PROGRAM" report --data tests/data/published/data -o "$PUBLISHED"; }
 flip() { FLEETMARK=$PROGRAM deploy/flip-byte.sh "$TREE" "$FLEETMARK_HOME/controller.pub"; }
 
 steps() {
@@ -151,6 +154,7 @@ steps() {
     step work verify.log "tree verified by fleetmark verify" fleetmark verify "$TREE"
     step work verify-tree.log "tree verified by deploy/verify-tree.sh (ssh-keygen, sha256sum, jq)" verify_stock
     step work number.log "both name the same tree number" same_number
+    step work published.log "pages of two real machines from published data, beside our own" published
     step work flip.log "one byte flipped in a copy: both refuse it" flip
 }
 

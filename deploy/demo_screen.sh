@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # demo_screen.sh - the last screen of demo.sh, which sources it: what came out, read from the verified tree itself.
-: "${ROOT:?sourced by demo.sh}" "${TREE:?}" "${PROGRAM:?}" "${STATE:?}" "${T0:?}" "${FETCHED:?}"
+: "${ROOT:?sourced by demo.sh}" "${TREE:?}" "${PUBLISHED:?}" "${PROGRAM:?}" "${STATE:?}" "${T0:?}" "${FETCHED:?}"
 
 ev() { jq -r "$2" "$TREE/bundles/$1"/*/evidence.json | sort -u; }   # SYSTEM FILTER: over all its bundles
 
@@ -48,7 +48,9 @@ tree   $number
 refuse one flipped byte (exit 4), again:  deploy/flip-byte.sh $TREE .demo/home/controller.pub
 pages  $TREE/index.html
        $(find "$TREE" -maxdepth 2 -name '*.md' | wc -l) pages as Markdown, each as HTML too; both architectures: $TREE/compare.md
-left   $TREE, .demo (keys, logs, inventory), .cache/lab (downloads), build/release; the lab is down
+real   $PUBLISHED/compare.html: the same candidates on a real x86-64 and a real AArch64 machine, with the places that
+       swap; published elsewhere, unsigned
+left   $TREE, $PUBLISHED, .demo (keys, logs, inventory), .cache/lab (downloads), build/release; the lab is down
 time   $(seconds $took) s, without downloads $(seconds $((took - FETCHED))) s
 
 Next, with two machines of your own:

@@ -32,7 +32,7 @@ int fm_chart_candidate(struct fm_page *p, const struct fm_side *side, const char
 {
 	struct fm_series *series = fm_alloc_array(side->cells.count + 1, sizeof *series);
 	struct fm_buf svg = FM_BUF_INIT(FM_CHART_MAX);
-	bool cycles = side->have;
+	bool cycles = side->cells.count > 0;
 	size_t count = 0;
 	char title[256];
 	int rc = FM_ERR_MEMORY;

@@ -13,15 +13,12 @@
 
 static int report_data(const struct fm_options *o)
 {
-	const char *layout =
-	        o->layout == NULL || strcmp(o->layout, "fleetmark") == 0 ? "published" : o->layout;
-
 	if (o->argc != 0)
 		return fm_fail(FM_ERR_USAGE, "report: a tree and --data DIR exclude each other");
 	if (o->output == NULL)
 		return fm_fail(
 		        FM_ERR_USAGE, "report --data DIR: -o FOLDER says where the pages go");
-	return fm_report_data(o->data, o->root, layout, o->output, o->check);
+	return fm_report_data(o->data, o->root, o->layout, o->output, o->check);
 }
 
 static int report_tree(const struct fm_options *o)

@@ -250,7 +250,7 @@ static void write_failures(struct fm_page *p, const struct fm_side *s)
 		fm_page(p, "\n");
 }
 
-static int write_performance(struct fm_page *p, const struct fm_report *r, const struct fm_side *s)
+int fm_page_performance(struct fm_page *p, const struct fm_report *r, const struct fm_side *s)
 {
 	bool cycles = false;
 	const char *heads[] = {"instance", "message", "mean cycles", "cycles/byte", "mean time",
@@ -285,7 +285,8 @@ static int write_performance(struct fm_page *p, const struct fm_report *r, const
 	                 p, &s->cells, file, "Processes of flagged cells, a mark each")) != FM_OK)
 		return rc;
 	write_ticks(p, s);
-	write_rejected(p, s);
+	if (r->mark == NULL) /* the records of others keep only a number of retries */
+		write_rejected(p, s);
 	return FM_OK;
 }
 
@@ -305,7 +306,7 @@ int fm_page_candidate(struct fm_report *r, const struct fm_side *s)
 	fm_page_environment(&page, s);
 	write_kat(&page, s, labels, count);
 	fm_page_properties(&page, s, labels, count);
-	if ((rc = write_performance(&page, r, s)) != FM_OK ||
+	if ((rc = fm_page_performance(&page, r, s)) != FM_OK ||
 	        (rc = fm_page_resources(&page, s)) != FM_OK ||
 	        (rc = fm_page_evidence(&page, r, s, labels, count)) != FM_OK)
 		goto out;

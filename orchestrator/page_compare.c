@@ -294,8 +294,8 @@ int fm_page_compare(struct fm_report *r, const struct fm_candidate *c, const str
 	fm_page_start(&page);
 	fm_page(&page, "# %s ", c->id);
 	fm_page_text(&page, c->name);
-	fm_page(&page, " \xe2\x80\x94 systems side by side\n\n[Index](../index.md) \xc2\xb7 [all "
-	               "candidates](../compare.md)");
+	fm_page(&page, " \xe2\x80\x94 systems side by side\n\n[Index](../index.md)%s",
+	        r->no_ranks ? "" : " \xc2\xb7 [all candidates](../compare.md)");
 	for (size_t i = 0; i < r->system_count; i++)
 		fm_page(&page, " \xc2\xb7 [%s](perf_%s.md)", r->systems[i].plan->name,
 		        r->systems[i].plan->name);
@@ -309,7 +309,10 @@ int fm_page_compare(struct fm_report *r, const struct fm_candidate *c, const str
 		        "Fieller's over process means, of one build on each side.\n\n",
 		        r->systems[0].plan->name);
 	fm_page(&page, "## Environment\n\n");
-	if (r->system_count > 1)
+	if (r->mark != NULL)
+		fm_page(&page, "Whether sources, agent and known answers were the same on all "
+		               "systems is not known: the data set has no digests of them.\n\n");
+	else if (r->system_count > 1)
 		write_agreement(&page, r, sides);
 	if ((rc = fm_page_environments(&page, r, "../")) != FM_OK ||
 	        (rc = all_labels(r, sides, &labels, &count)) != FM_OK)

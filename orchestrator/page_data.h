@@ -7,6 +7,9 @@
 #include "orchestrator/cells.h"
 #include "orchestrator/page.h"
 
+struct fm_report;
+struct fm_side;
+
 /* One candidate on one system of a published data set. Pointers are borrowed. */
 struct fm_page_published {
 	const char *system, *id, *name, *address; /* address of the submission's page */
@@ -17,7 +20,11 @@ struct fm_page_published {
 	const struct fm_cells *cells; /* sorted */
 	const struct fm_builds *builds;
 	bool site; /* layout site, else published */
-	bool own;  /* the records have the object `fleetmark`: no sentence names the harness */
+	/* our own layout: section 4 with spread and flags from side, the report's mark; else NULL
+	 */
+	const struct fm_report *report;
+	const struct fm_side *side;
+	bool own; /* the records have the object `fleetmark`: no sentence names the harness */
 };
 FM_CHECK int fm_page_published(const struct fm_page_published *d, struct fm_page *p);
 

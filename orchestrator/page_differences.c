@@ -62,8 +62,8 @@ static const char *text_of(const struct fm_report_system *s, int which, char *bu
 		return fixed[0];
 	if (!s->any)
 		return NULL;
-	if (which < 11)
-		return fixed[which];
+	if (which < 11) /* what no side knows is not called the same */
+		return fixed[which][0] == '\0' ? NULL : fixed[which];
 	switch (which) {
 	case 11:
 		snprintf(buf, size, "%s", fm_n_clock((double)s->nominal_khz).s);
@@ -99,8 +99,8 @@ int fm_page_environments(struct fm_page *p, const struct fm_report *r, const cha
 	if (values == NULL || text == NULL)
 		goto out;
 	if (r->system_count < 2) {
-		fm_page(p, "One system: [summary](%ssummary_%s.md).\n\n", folder,
-		        r->systems[0].plan->name);
+		fm_page(p, "One system: [summary](%s%ssummary_%s.md).\n\n", folder,
+		        r->mark != NULL ? "performance/" : "", r->systems[0].plan->name);
 		rc = FM_OK;
 		goto out;
 	}

@@ -10,8 +10,9 @@
 
 void fm_page_kat(const struct fm_build_fig *b, char *out, size_t size)
 {
-	if (strcmp(b->kat, "PASS") != 0)
-		snprintf(out, size, "%s", b->kat);
+	if (b->kat == NULL || strcmp(b->kat, "PASS") != 0 ||
+	        (b->kat_listed == 0 && b->vectors == 0)) /* of others the word alone is known */
+		snprintf(out, size, "%s", b->kat == NULL ? "\xe2\x80\x93" : b->kat);
 	else if (b->not_run == NULL && b->kat_checked == 0)
 		snprintf(out, size, "PASS by %lld vectors", (long long)b->vectors);
 	else

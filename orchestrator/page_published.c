@@ -2,6 +2,7 @@
  * the form of their site. */
 #include "orchestrator/number.h"
 #include "orchestrator/page_data.h"
+#include "orchestrator/report_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -125,6 +126,10 @@ static void write_head(
 		        d->system, d->system, d->id, d->system);
 		fm_page_plain(p, "page", d->address);
 		fm_page(p, ")\n\n");
+	}
+	if (d->side != NULL) {
+		fm_page(p, "[Index](../index.md) \xc2\xb7 [side by side](compare.md)\n\n");
+		fm_page_warnings(p, d->report, d->side->system);
 	}
 	fm_page(p,
 	        "Independent measurement following the structure of the NICCS %s self-assessment "
@@ -324,9 +329,13 @@ int fm_page_published(const struct fm_page_published *d, struct fm_page *p)
 	write_basic(p, d, labels, count);
 	write_environment(p, d);
 	write_kat(p, d, labels, count);
-	write_performance(p, d);
+	if (d->side != NULL)
+		rc = fm_page_performance(p, d->report, d->side);
+	else
+		write_performance(p, d);
 	write_resources(p, d);
-	rc = write_index(p, d, labels, count);
+	if (rc == FM_OK)
+		rc = write_index(p, d, labels, count);
 	free(labels);
 	return rc != FM_OK ? rc : fm_page_end(p);
 }

@@ -36,6 +36,8 @@ const struct fm_brief *fm_report_baseline(
 void fm_page_warnings(
         struct fm_page *p, const struct fm_report *r, const struct fm_report_system *s)
 {
+	if (r->mark != NULL)
+		fm_page(p, "> %s\n\n", r->mark);
 	if (r->plan.publish == 0)
 		fm_page(p, "> Not for publication: profile `%s`.\n\n", r->plan.profile);
 	if (r->plan.test_world[0] != '\0')

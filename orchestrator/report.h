@@ -15,8 +15,8 @@ FM_CHECK int fm_report_tree(int dirfd, const char *base, bool check);
  * stdout per file. */
 FM_CHECK int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool print);
 
-/* Pages from a data set of the published harness (report --data), layouts published and site; into
- * folder out. */
+/* Pages from a data set of the published harness (report --data), layouts fleetmark, published and
+ * site; into folder out. */
 FM_CHECK int fm_report_data(
         const char *data, const char *root, const char *layout, const char *out, bool check);
 

@@ -1,10 +1,11 @@
-/* report_data.c: pages of a published data set in the layouts published and site (report --data).
- */
+/* report_data.c: pages of a published data set (report --data): the layouts published and site
+ * here, our own in report_foreign.c. */
+#include "orchestrator/data_names.h"
 #include "orchestrator/dataset.h"
 #include "orchestrator/page_data.h"
 #include "orchestrator/page_dataset.h"
-#include "orchestrator/recipe.h"
 #include "orchestrator/report.h"
+#include "orchestrator/report_foreign.h"
 #include "orchestrator/report_tables.h"
 #include "orchestrator/sink.h"
 #include "protocol/fs.h"
@@ -15,71 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAMES_MAX (1u << 20)
-
-struct names { /* text of candidates.csv: ID;Algorithm;PageURL */
-	struct fm_buf text;
-	const char *root;
-};
-
-/* candidates.csv of the data set, or of the folder it lies in; none is no error. */
-static int read_names(const struct fm_dataset *d, struct names *n)
-{
-	static const char name[] = "candidates.csv";
-	int above = openat(d->dirfd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = FM_OK;
-
-	if (faccessat(d->dirfd, name, F_OK, 0) == 0)
-		rc = fm_fs_read(d->dirfd, name, NAMES_MAX, &n->text);
-	else if (above >= 0 && faccessat(above, name, F_OK, 0) == 0)
-		rc = fm_fs_read(above, name, NAMES_MAX, &n->text);
-	if (above >= 0)
-		close(above);
-	return rc;
-}
-
-/* The line of id, cut into its three fields; false if there is none. */
-static bool find_line(const struct names *n, const char *id, char **name, char **page)
-{
-	size_t length = strlen(id);
-	const char *line = n->text.data, *end, *first, *second;
-
-	for (; line != NULL && *line != '\0'; line = *end == '\0' ? end : end + 1) {
-		end = strchrnul(line, '\n');
-		if (strncmp(line, id, length) != 0 || line[length] != ';')
-			continue;
-		first = line + length + 1;
-		second = memchr(first, ';', (size_t)(end - first));
-		if (second == NULL)
-			return false;
-		*name = strndup(first, (size_t)(second - first));
-		*page = strndup(second + 1, (size_t)(end - second) - 1);
-		return true;
-	}
-	return false;
-}
-
-/* Name and page of a candidate: candidates.csv, else candidate.ini below root. Both are freed by
- * the caller. */
-static int name_of(const struct names *n, const char *id, char **name, char **page)
-{
-	struct fm_candidates found;
-	int rc;
-
-	*name = *page = NULL;
-	if (find_line(n, id, name, page))
-		return *name == NULL || *page == NULL ? FM_ERR_MEMORY : FM_OK;
-	if ((rc = fm_recipe_load(n->root, id, &found)) != FM_OK)
-		return fm_wrap(rc, "name of %s: not in candidates.csv beside the data", id);
-	*name = fm_strdup(found.list[0].name);
-	*page = fm_strdup(found.list[0].page == NULL ? "" : found.list[0].page);
-	fm_recipe_free(&found);
-	return *name == NULL || *page == NULL ? FM_ERR_MEMORY : FM_OK;
-}
-
 /* One run over a data set. */
 struct job {
 	struct fm_dataset *d;
-	struct names names;
+	struct fm_names names;
 	struct fm_sink sink;
 	bool site;
 	const char **systems;
@@ -127,7 +67,7 @@ static int one_page(struct job *j, const struct fm_dataset_system *s, size_t at)
 	int rc;
 
 	fm_page_start(&page);
-	if ((rc = name_of(&j->names, id, &j->of[at].name, &j->of[at].address)) != FM_OK ||
+	if ((rc = fm_names_of(&j->names, id, &j->of[at].name, &j->of[at].address)) != FM_OK ||
 	        (rc = fm_dataset_candidate(
 	                 j->d, s, id, &cells, &builds, &p.own, add_to_summary, j)) != FM_OK)
 		goto out;
@@ -194,19 +134,24 @@ int fm_report_data(
 {
 	struct fm_dataset d = {.dirfd = -1};
 	struct job j = {.d = &d,
-	        .names = {.text = FM_BUF_INIT(NAMES_MAX), .root = root},
 	        .sink = {.dirfd = -1, .check = check, .print = check},
 	        .site = strcmp(layout, "site") == 0};
+	bool own = strcmp(layout, "fleetmark") == 0;
 	int rc;
 
-	if (!j.site && strcmp(layout, "published") != 0)
+	if (!j.site && !own && strcmp(layout, "published") != 0)
 		return fm_fail(FM_ERR_USAGE,
-		        "--layout: read %.40s, allowed with --data are published, site", layout);
-	if ((rc = fm_dataset_open(data, &d)) != FM_OK || (rc = read_names(&d, &j.names)) != FM_OK)
+		        "--layout: read %.40s, allowed are fleetmark, published, site", layout);
+	if ((rc = fm_dataset_open(data, &d)) != FM_OK ||
+	        (rc = fm_names_read(&d, root, &j.names)) != FM_OK)
 		goto out;
 	if ((rc = check ? fm_fs_dir(AT_FDCWD, out, &j.sink.dirfd)
 	                : fm_fs_mkdirs(AT_FDCWD, out, 0755, &j.sink.dirfd)) != FM_OK)
 		goto out;
+	if (own) {
+		rc = fm_report_foreign(&d, &j.names, &j.sink);
+		goto end;
+	}
 	rc = FM_ERR_MEMORY;
 	if ((j.systems = fm_alloc_array(d.count, sizeof *j.systems)) == NULL)
 		goto out;
@@ -216,12 +161,13 @@ int fm_report_data(
 	for (size_t i = 0; i < d.count && rc == FM_OK; i++)
 		rc = one_system(&j, &d.systems[i]);
 	if (rc == FM_OK)
-		rc = fm_report_tables(d.dirfd, j.systems, d.count, &j.sink);
+		rc = fm_report_tables(d.dirfd, j.systems, d.count, &j.sink, NULL);
+end:
 	if (rc == FM_OK && (rc = fm_sink_sync(&j.sink)) == FM_OK)
 		rc = fm_sink_verdict(&j.sink);
 out:
 	free(j.systems);
-	fm_buf_free(&j.names.text);
+	fm_names_free(&j.names);
 	fm_sink_free(&j.sink);
 	if (j.sink.dirfd >= 0)
 		close(j.sink.dirfd);

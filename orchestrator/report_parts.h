@@ -91,6 +91,8 @@ struct fm_report {
 	struct fm_brief *baselines; /* the same of candidate iccs */
 	size_t baseline_count;
 	bool smoke;
+	const char *mark; /* of a data set: what every page says of its origin; NULL for a tree */
+	bool no_ranks;    /* there is no compare.md in the root */
 };
 
 /* Reads plan and tree.json of the tree folder dirfd; base (or NULL) becomes the first system.
@@ -197,6 +199,9 @@ void fm_page_environment(struct fm_page *p, const struct fm_side *s);
 FM_CHECK int fm_page_resources(struct fm_page *p, const struct fm_side *s);
 FM_CHECK int fm_page_evidence(struct fm_page *p, const struct fm_report *r, const struct fm_side *s,
         const char **labels, size_t count);
+/* page_candidate.c: section 4. */
+FM_CHECK int fm_page_performance(
+        struct fm_page *p, const struct fm_report *r, const struct fm_side *s);
 void fm_page_spread(struct fm_page *p,
         const struct fm_estimate *e); /* a cell: min and max against the median */
 

@@ -313,19 +313,21 @@ static void write_sizes(struct fm_page *p, struct tables *t)
 	fm_page(p, "\n");
 }
 
-static int write_page(struct tables *t, struct fm_sink *sink)
+static int write_page(struct tables *t, struct fm_sink *sink, const char *links)
 {
 	struct fm_buf html = FM_BUF_INIT(FM_PAGE_MAX);
 	struct fm_page page;
 	int rc;
 
 	fm_page_start(&page);
-	fm_page(&page, "# Published tables, systems side by side\n\n> Published elsewhere, "
-	               "unsigned: copied from the tables of another project, "
-	               "not measured by Fleetmark.\n\nCycles per byte as printed there (means of "
-	               "five processes); the tables hold no "
-	               "intervals, so the order is the plain one and equal figures share a rank. "
-	               "Systems:");
+	fm_page(&page,
+	        "# Published tables, systems side by side\n\n%s> Published elsewhere, "
+	        "unsigned: copied from the tables of another project, "
+	        "not measured by Fleetmark.\n\nCycles per byte as printed there (means of "
+	        "five processes); the tables hold no "
+	        "intervals, so the order is the plain one and equal figures share a rank. "
+	        "Systems:",
+	        links == NULL ? "" : links);
 	for (size_t s = 0; s < t->system_count; s++)
 		fm_page(&page, "%s %s", s > 0 ? "," : "", t->systems[s]);
 	fm_page(&page, ". In brackets: change against %s.\n\n## Rank at 64 KiB\n\n", t->systems[0]);
@@ -345,8 +347,8 @@ out:
 	return rc;
 }
 
-int fm_report_tables(
-        int datafd, const char *const *systems, size_t system_count, struct fm_sink *sink)
+int fm_report_tables(int datafd, const char *const *systems, size_t system_count,
+        struct fm_sink *sink, const char *links)
 {
 	struct tables t = {.systems = systems,
 	        .system_count = system_count < SYSTEMS ? system_count : SYSTEMS};
@@ -362,7 +364,7 @@ int fm_report_tables(
 	rc = fm_fs_walk(v.fd, 100000, one_table, &v);
 	close(v.fd);
 	if (rc == FM_OK && t.count > 0)
-		rc = write_page(&t, sink);
+		rc = write_page(&t, sink, links);
 	free(t.rows);
 	return rc;
 }

@@ -93,13 +93,27 @@ sed -E -e 's/"candidate": "hash-07"/"candidate": "iccs"/' -e 's/"(label|instance
 	-e 's/"variant": "reference"/"variant": "iccs-baseline"/' -e 's/"cycles": [0-9]+/"cycles": 56200000/' \
 	-e 's/"(mean_cycles|median_trial_cycles)": [0-9.]+/"\1": 2810.0/' \
 	"$sample/data/arm_1/records/hash-07/Dragon-512__hash_32.json" > "$work/base/arm_1/records/iccs/pseudoXOF-512__hash_32.json"
-"$fleetmark" report --data "$work/base" -o "$work/out"
+"$fleetmark" report --layout published --data "$work/base" -o "$work/out"
 summary=$work/out/performance/summary_arm_1.md
 # shellcheck disable=SC2016
 grep -qF '| `pseudoXOF-512` | 2810 |' "$summary" || fail "summary: no baseline row"
 # shellcheck disable=SC2016
 grep -qF '| `Dragon-512` | 3862 (1.37×) | – | 1.97 M (ratio –) | – |' "$summary" || fail "summary: no ratio"
 grep -qF 'Host state, of 19 records: none deviates' "$work/out/performance/method_arm_1.md" || fail "method: host state"
+
+# our own layout of the same data: every page says where it is from, spread and ratios stand beside the published cells
+LC_ALL=C TZ=UTC "$fleetmark" report --data "$sample/data" -o "$work/own"
+LC_ALL=tr_TR.UTF-8 TZ=America/St_Johns "$fleetmark" report --data "$sample/data" -o "$work/own" --check || fail "layout fleetmark: other bytes"
+while IFS= read -r page; do
+	grep -qF 'Published elsewhere, unsigned' "$page" || fail "$page does not say where its figures are from"
+	case $page in *.html) ! grep -qiE '<script|src=|@import|url\(h' "$page" || fail "$page loads something" ;; esac
+done < <(find "$work/own" -name '*.md' -o -name '*.html')
+# shellcheck disable=SC2016
+grep -qF '| `ZC-DMC-1280-1024` | 8192 B | 209.0 k | 25.5 | 77.5 µs | 105.7 | 53160 (5 × 10632) | **154.9 k** | ± 72 % | 0.0 % … +174 % | 7 | outlier 1 of 5; mean ≠ median |' \
+	"$work/own/hash-31/perf_arm_1.md" || fail "own layout: the outlier's row"
+grep -qF '0.743 (0.738–0.748) | 0.742 | 3.23 | 1.86 | 0.577 (0.573–0.581)' "$work/own/hash-31/compare.md" || fail "own layout: ratio"
+[ "$(wc -l < "$work/own/data/processes.csv")" -eq 116 ] || fail "processes.csv: not 5 x 23 rows"
+[ "$(grep -c 'outlier 1 of 5' "$work/own/data/cells.csv")" -eq 2 ] || fail "cells.csv: not the two outliers"
 
 # bad input is named with file and field
 cp -R "$sample/data" "$work/bad"
