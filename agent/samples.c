@@ -33,7 +33,8 @@ static int write_column(
 	int rc = FM_OK;
 
 	for (size_t i = 0; rc == FM_OK && i < cell->taken_count; i++)
-		for (size_t k = 0; rc == FM_OK && k < cell->taken[i].window_count; k++)
+		for (size_t k = 0; rc == FM_OK && k < (size_t)cell->taken[i].col[FM_COL_windows];
+		        k++)
 			rc = fm_buf_printf(&text, "%llu\n",
 			        (unsigned long long)value(
 			                &cell->taken[i], &cell->taken[i].windows[k], column));

@@ -3,12 +3,16 @@
 #include "agent/trial.h"
 
 #include "agent/fake.h"
+#include "agent/judge.h"
+#include "agent/outside.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <time.h>
 
-#define ATTEMPTS 3
+#define ATTEMPTS    3
+#define COOL_MOST_S 120
+#define COOL_MC     2000 /* this near to the temperature of the start is cool */
 
 static int order_text(const struct fm_job *j, const struct fm_candidate_work *c,
         const struct fm_cell_work *cell, long long process, struct fm_buf *order)
@@ -33,81 +37,6 @@ static int order_text(const struct fm_job *j, const struct fm_candidate_work *c,
 	return fm_text_end(order);
 }
 
-static enum fm_process_reason failure(const struct fm_child *child, const struct fm_run *run)
-{
-	static const struct {
-		const char *word;
-		enum fm_process_reason reason;
-	} words[] = {{"gate_mismatch", FM_WHY_GATE_MISMATCH}, {"canary", FM_WHY_CANARY},
-	        {"cryptofail", FM_WHY_GATE_MISMATCH}, {"signal", FM_WHY_SIGNAL},
-	        {"time_limit", FM_WHY_TIME_LIMIT}, {"counter", FM_WHY_COUNTER_STOPPED},
-	        {"pin", FM_WHY_CPU_CHANGED}};
-
-	if (child->killed == FM_CHILD_TIMEOUT)
-		return FM_WHY_TIME_LIMIT;
-	if (WIFSIGNALED(child->status))
-		return FM_WHY_SIGNAL;
-	for (size_t i = 0; run->reason != NULL && i < sizeof words / sizeof words[0]; i++)
-		if (strcmp(run->reason, words[i].word) == 0)
-			return words[i].reason;
-	return FM_WHY_NO_END;
-}
-
-/* Disturbances that the table of the guide retries, worst first; majfault once only. */
-static enum fm_process_reason disturbance(const struct fm_process *p, uint64_t window_ns)
-{
-	const int64_t *col = p->col;
-
-	if (col[FM_COL_nivcsw] > 0 ||
-	        (col[FM_COL_run_delay_ns] > 0 &&
-	                (uint64_t)col[FM_COL_run_delay_ns] > window_ns / 1000))
-		return FM_WHY_PREEMPTED;
-	if (col[FM_COL_nvcsw] > 0)
-		return FM_WHY_BLOCKED;
-	if (col[FM_COL_steal_ticks] > 0)
-		return FM_WHY_STEAL;
-	if (col[FM_COL_throttle_delta] > 0)
-		return FM_WHY_THERMAL;
-	if (col[FM_COL_majflt] > 0)
-		return FM_WHY_MAJFAULT;
-	return FM_WHY_NONE;
-}
-
-void fm_trial_judge(const struct fm_child *child, const struct fm_run *run, bool may_retry,
-        struct fm_process *p)
-{
-	enum fm_process_reason why = FM_WHY_NONE;
-	uint64_t sum = 0, own = (uint64_t)fm_run_int(run, "elapsed_ns", 0);
-	bool bad = false;
-
-	for (size_t i = 0; i < run->window_count; i++) {
-		sum += run->windows[i].ns;
-		if ((run->windows[i].events & 1u) != 0) {
-			bad = true;
-			why = FM_WHY_CPU_CHANGED;
-		}
-		if ((run->windows[i].events & 64u) != 0 ||
-		        (run->windows[i].counted && run->windows[i].count == 0 &&
-		                run->windows[i].ns > 0)) {
-			bad = true;
-			why = FM_WHY_COUNTER_STOPPED;
-		}
-	}
-	if (!fm_run_good(child, run) || run->window_count == 0) {
-		bad = true;
-		why = failure(child, run);
-	} else if (!bad && (sum > own || own > child->elapsed_ns)) {
-		bad = true; /* the process claims more time than there was */
-		why = FM_WHY_CLOCK_OFF;
-	}
-	if (!bad)
-		why = disturbance(p, sum);
-	p->col[FM_COL_state] = bad                               ? FM_INVALID
-	                       : why != FM_WHY_NONE && may_retry ? FM_REPLACED
-	                                                         : FM_ACCEPTED;
-	p->col[FM_COL_reason] = why;
-}
-
 static void fill(const struct fm_child *child, const struct fm_run *run, struct fm_process *p)
 {
 	for (int i = FM_COL_first_call_ns; i < FM_COLUMN_COUNT; i++)
@@ -116,6 +45,57 @@ static void fill(const struct fm_child *child, const struct fm_run *run, struct 
 	p->col[FM_COL_cpu] = fm_run_int(run, "cpu", -1);
 	p->col[FM_COL_wall_ns] = (int64_t)child->elapsed_ns;
 	p->col[FM_COL_windows] = (int64_t)run->window_count;
+}
+
+/* Heat and quota as the agent saw them, into the columns and the facts. */
+static void note_outside(const struct fm_job *j, const struct fm_outside *before,
+        struct fm_process *p, struct fm_judge_facts *facts)
+{
+	struct fm_outside after;
+	int64_t throttle, cooling;
+
+	fm_outside_read(j->cpu, &after);
+	facts->throttled = fm_outside_since(before->throttled, after.throttled);
+	throttle = fm_outside_since(before->throttle, after.throttle);
+	cooling = fm_outside_since(before->cooling, after.cooling);
+	if (throttle >= 0 || cooling >= 0)
+		p->col[FM_COL_throttle_delta] =
+		        (throttle > 0 ? throttle : 0) + (cooling > 0 ? cooling : 0);
+	if (before->temp_mc >= 0)
+		p->col[FM_COL_temp_start_mc] = before->temp_mc;
+	if (after.temp_mc >= 0)
+		p->col[FM_COL_temp_end_mc] = after.temp_mc;
+}
+
+/* Waits until the core is as cool as at the start, two minutes at most. */
+static void cool_down(struct fm_job *j)
+{
+	const struct timespec second = {1, 0};
+	struct fm_outside now;
+
+	for (unsigned i = 0; i < COOL_MOST_S; i++) {
+		fm_outside_read(j->cpu, &now);
+		if (now.temp_mc < 0 || j->cool_mc < 0 || now.temp_mc <= j->cool_mc + COOL_MC)
+			return;
+		if (j->agent->world == NULL) {
+			(void)nanosleep(&second, NULL);
+			(void)!fm_job_serve(j);
+		}
+	}
+}
+
+/* A call that cannot have been so short was none: the cell fails. A claim of more time than there
+ * was is no measurement: the spool has it, the samples do not. */
+static void check_floor(struct fm_job *j, struct fm_cell_work *cell, struct fm_process *p)
+{
+	char text[120];
+
+	if (p->col[FM_COL_reason] == FM_WHY_IMPOSSIBLE)
+		p->col[FM_COL_windows] = 0;
+	if (p->col[FM_COL_state] == FM_ACCEPTED &&
+	        fm_judge_floor(p, cell->bytes, strcmp(j->counter.label, "core_cycles") == 0, text,
+	                sizeof text) != NULL)
+		fm_cell_close(cell, "failed", "measure", "below_physical_floor", text);
 }
 
 /* When the next process starts, since the job did. */
@@ -133,8 +113,11 @@ static int64_t started_ns(const struct fm_candidate_work *c)
 
 /* One process. round 0: the planning process, which counts for nothing. */
 static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell,
-        unsigned round, unsigned number, bool may_retry)
+        unsigned round, unsigned number, unsigned most)
 {
+	struct fm_judge_facts facts = {number, most, -1, j->counter.measured_hz,
+	        strcmp(j->counter.label, "core_cycles") == 0};
+	struct fm_outside before;
 	struct fm_buf order = FM_BUF_INIT(1u << 16);
 	struct fm_child child = {.out_fd = -1, .result_fd = -1};
 	struct fm_process p;
@@ -150,6 +133,9 @@ static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell
 	p.col[FM_COL_attempt] = number;
 	p.col[FM_COL_round] = round;
 	p.col[FM_COL_started_ns] = started_ns(c);
+	fm_outside_read(j->cpu, &before);
+	if (j->cool_mc == 0)
+		j->cool_mc = before.temp_mc;
 	limit = (work / 1000000u) * 5 + (j->emulated ? 300000u : 60000u);
 #ifdef FLEETMARK_TESTING
 	fm_fake_turn(c->timed, cell->timed);
@@ -163,12 +149,14 @@ static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell
 		c->timed += round != 0;
 		cell->timed += round != 0;
 		fill(&child, &run, &p);
-		fm_trial_judge(&child, &run, may_retry, &p);
+		note_outside(j, &before, &p, &facts);
+		fm_judge(&child, &run, &facts, &p);
 		if (round == 0 && p.col[FM_COL_state] != FM_INVALID)
 			p.col[FM_COL_state] = FM_PLANNING;
 		p.windows = run.windows;
 		p.window_count = run.window_count;
 		run.windows = NULL;
+		check_floor(j, cell, &p);
 		cell->used_ns += child.elapsed_ns;
 		if (fm_run_fact(&run, "note") != NULL &&
 		        strstr(fm_run_fact(&run, "note"), "unsettled") != NULL)
@@ -193,7 +181,7 @@ static const struct fm_process *planned(const struct fm_cell_work *cell)
 
 int fm_trial_planning(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell)
 {
-	int rc = planned(cell) != NULL ? FM_OK : attempt(j, c, cell, 0, 1, false);
+	int rc = planned(cell) != NULL ? FM_OK : attempt(j, c, cell, 0, 1, 1);
 
 	if (rc == FM_OK && planned(cell) != NULL)
 		cell->process_ns = (uint64_t)planned(cell)->col[FM_COL_wall_ns];
@@ -248,7 +236,9 @@ int fm_trial_slot(
 			fm_cell_close(cell, "failed", "measure", "failed", text);
 			return FM_OK;
 		}
-		rc = attempt(j, c, cell, round, n + 1, n + 1 < most);
+		if (last != NULL && last->col[FM_COL_reason] == FM_WHY_THERMAL)
+			cool_down(j);
+		rc = attempt(j, c, cell, round, n + 1, most);
 		if (rc != FM_OK)
 			return rc;
 	}

@@ -1,4 +1,4 @@
-/* trial.h: one measured process and the judgement on it. */
+/* trial.h: one slot of one cell: its process, and more of them if it was disturbed. */
 #ifndef FM_AGENT_TRIAL_H
 #define FM_AGENT_TRIAL_H
 
@@ -14,10 +14,5 @@ FM_CHECK int fm_trial_slot(
  * costs (process_ns; unchanged if it was invalid). */
 FM_CHECK int fm_trial_planning(
         struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell);
-
-/* The judgement on evidence outside the counts: sets state and reason of p. may_retry: a disturbed
- * process can still be replaced. */
-void fm_trial_judge(const struct fm_child *child, const struct fm_run *run, bool may_retry,
-        struct fm_process *p);
 
 #endif

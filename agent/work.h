@@ -13,23 +13,24 @@
 
 /* Columns of env/<stem>.process.tsv in their order (FORMATS.md section 11). The first ten are the
  * agent's own. */
-#define FM_COLUMNS(X)                                                                              \
-	X(process)                                                                                 \
-	X(attempt)                                                                                 \
-	X(round)                                                                                   \
-	X(state)                                                                                   \
-	X(replaced_by)                                                                             \
-	X(reason)                                                                                  \
-	X(cpu)                                                                                     \
-	X(started_ns)                                                                              \
-	X(wall_ns)                                                                                 \
-	X(windows)                                                                                 \
-	X(first_call_ns)                                                                           \
-	X(read_pair_milli)                                                                         \
-	X(frame_milli)                                                                             \
-	X(truth_permille) X(time_enabled_ns) X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) \
-	        X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us) X(steal_ticks)        \
-	                X(throttle_delta) X(temp_start_mc) X(temp_end_mc) X(stack_shift)           \
+#define FM_COLUMNS(X)                                                                      \
+	X(process)                                                                         \
+	X(attempt)                                                                         \
+	X(round)                                                                           \
+	X(state)                                                                           \
+	X(replaced_by)                                                                     \
+	X(reason)                                                                          \
+	X(cpu)                                                                             \
+	X(started_ns)                                                                      \
+	X(wall_ns)                                                                         \
+	X(windows)                                                                         \
+	X(first_call_ns)                                                                   \
+	X(read_pair_milli)                                                                 \
+	X(frame_milli)                                                                     \
+	X(truth_permille)                                                                  \
+	X(time_enabled_ns) X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) \
+	        X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us) X(steal_ticks)          \
+	                X(throttle_delta) X(temp_start_mc) X(temp_end_mc) X(stack_shift)   \
 	                        X(message_offset) X(digest_offset) X(entry_mod64) X(entry_mod4096)
 enum fm_column {
 #define FM_COLUMN_ENUM_(name) FM_COL_##name,
@@ -58,6 +59,7 @@ enum fm_process_reason {
 	FM_WHY_NO_END,
 	FM_WHY_TIME_LIMIT,
 	FM_WHY_SUPERSEDED,
+	FM_WHY_IMPOSSIBLE,
 	FM_WHY_COUNT
 };
 extern const char *const fm_reason_names[FM_WHY_COUNT];
@@ -169,7 +171,8 @@ struct fm_job {
 	        clock_again_tick_hz; /* at the end; -1 unknown */
 	struct fm_candidate_work *candidates;
 	size_t candidate_count;
-	int cpu; /* the measured core */
+	int cpu;         /* the measured core */
+	int64_t cool_mc; /* its temperature before the first process, 0 not read yet, -1 unknown */
 	bool emulated, smoke, rigorous;
 	char no_message[FM_HOST_TEXT]; /* why there is no 1 GiB message for KAT_2_33, "" */
 	char boot[65];

@@ -65,7 +65,7 @@ enum fm_proc_state {
 };
 extern const char *const fm_state_name[FM_STATES];
 
-#define FM_REASONS 17 /* reason codes of FORMATS.md section 11 */
+#define FM_REASONS 18 /* reason codes of FORMATS.md section 11 */
 extern const char *const fm_reason_name[FM_REASONS];
 
 struct fm_proc {

@@ -39,7 +39,7 @@ static const struct {
         {"reads", false, false, LIST, 0, INT64_MAX},
         {"step", false, false, ONE, 1, 1000000000},
         {"clock_step_ns", false, false, ONE, 1, 1000000000},
-        {"core_hz", false, false, ONE, 1000000, 4200000000},
+        {"core_hz", false, false, LIST, 1000000, 4200000000},
         {"tick_hz", false, false, ONE, 1000, 4200000000},
         {"cntfrq_hz", false, false, ONE, 0, 4200000000},
         {"cost", true, true, LIST, 0, 1000000000000},

@@ -56,7 +56,7 @@ static int find_pmu(int cpu, struct pmu *pmu)
 	return FM_OK;
 }
 
-static int say_errno(int error)
+static int say_errno(const char *source, int error)
 {
 	switch (error) {
 	case ENOENT:
@@ -66,10 +66,18 @@ static int say_errno(int error)
 		        error == ENOENT ? "ENOENT" : strerror(error));
 	case EACCES:
 	case EPERM:
-		return fm_fail(FM_ERR_MISSING, "perf_event_paranoid = %" PRId64,
+		if (strcmp(source, "perf_user") == 0)
+			return fm_fail(FM_ERR_MISSING,
+			        "%s: kernel.perf_user_access = %" PRId64
+			        ", perf_event_paranoid = %" PRId64,
+			        error == EACCES ? "EACCES" : "EPERM",
+			        fm_host_number("/proc/sys/kernel/perf_user_access"),
+			        fm_host_number("/proc/sys/kernel/perf_event_paranoid"));
+		return fm_fail(FM_ERR_MISSING, "%s: perf_event_paranoid = %" PRId64,
+		        error == EACCES ? "EACCES" : "EPERM",
 		        fm_host_number("/proc/sys/kernel/perf_event_paranoid"));
 	case ENOSYS:
-		return fm_fail(FM_ERR_MISSING, "no perf in this kernel (or emulated)");
+		return fm_fail(FM_ERR_MISSING, "ENOSYS: no perf in this kernel (or emulated)");
 	default:
 		return fm_fail(FM_ERR_MISSING, "perf_event_open: %s", strerror(error));
 	}
@@ -107,7 +115,7 @@ static int open_event(struct fm_counter *c, int cpu, bool user)
 		int error = -c->fd;
 
 		c->fd = -1;
-		return say_errno(error);
+		return say_errno(c->source->name, error);
 	}
 	return FM_OK;
 }
@@ -255,7 +263,7 @@ static int open_raw(struct fm_counter *c, int cpu)
 
 	(void)cpu;
 	if ((rc = fm_ops->open(c->source->name, NULL)) != 0)
-		return say_errno(-rc);
+		return say_errno(c->source->name, -rc);
 	return FM_OK;
 }
 

@@ -19,7 +19,7 @@
 #define CALL_BASE 1000 /* an operation without `cost`: so many cycles and 20 a byte */
 
 static struct {
-	bool on, shows; /* shows: what is played per process is seen from now on */
+	bool on, toggled, shows; /* shows: what is played per process is seen from now on */
 	uint64_t turn, cell_turn, core, counter, opened_ns, readings;
 	char operation[100], instance[200]; /* names of a `cost` line */
 	unsigned moments, opened;
@@ -43,7 +43,8 @@ static int64_t shown(const char *key, int64_t otherwise)
 
 static uint64_t scale(uint64_t value, uint64_t by, uint64_t over)
 {
-	return value / over * by + value % over * by / over; /* rates stay below 2^32: no overflow */
+	return value / over * by +
+	       value % over * by / over; /* rates stay below 2^32: no overflow */
 }
 
 static uint64_t now_ns(void)
@@ -82,6 +83,8 @@ static int open_source(const char *source, const struct perf_event_attr *attr)
 		f.opened++;
 	}
 	f.opened_ns = now_ns();
+	if (result == NULL && strcmp(source, "perf_read_toggle") == 0)
+		result = fm_world_word(fm_world_now(), "open", "perf_read");
 	if (result == NULL)
 		result = constant ? "ok" : "ENOENT";
 	if (strcmp(result, "SIGILL") == 0)
@@ -99,7 +102,8 @@ static uint64_t counted(void)
 	int64_t value;
 
 	spend(READING);
-	value = fm_world_number(fm_world_now(), "reads", NULL, (size_t)f.readings, -1);
+	value = f.toggled ? -1
+	                  : fm_world_number(fm_world_now(), "reads", NULL, (size_t)f.readings, -1);
 	f.readings++;
 	return value >= 0 ? (uint64_t)value : stepped(f.counter);
 }
@@ -131,9 +135,11 @@ static ssize_t read_event(int fd, uint64_t all[3])
 
 static int toggle(int fd, bool on)
 {
+	const char *result = fm_world_word(fm_world_now(), "open", "perf_read_toggle");
+
 	(void)fd;
-	if (on) /* counting only now: what `reads` holds for the event as it was is over */
-		f.readings = UINT32_MAX;
+	if (on && result != NULL && strcmp(result, "ok") == 0)
+		f.toggled = true; /* counting only now: `reads` is over */
 	return 0;
 }
 
@@ -261,6 +267,7 @@ bool fm_fake_moment(const struct fm_host *h, bool slow, struct fm_moment *m)
 	m->steal_ticks = slow ? fact("steal_ticks", 0) : -1;
 	m->throttle = slow ? fact("throttle_delta", 0) : -1;
 	m->temperature_mc = slow ? fact("temperature_mc", 50000) : -1;
+	m->ns = now_ns();
 	return true;
 }
 #else

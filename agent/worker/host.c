@@ -1,6 +1,7 @@
 /* host.c: what the worker asks the kernel about itself and its CPU. */
 #include "agent/worker/host.h"
 
+#include "agent/worker/clock.h"
 #include "agent/worker/fake.h"
 #include "protocol/hostfile.h"
 
@@ -238,6 +239,7 @@ void fm_host_moment(const struct fm_host *h, bool slow, struct fm_moment *m)
 	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu_time) == 0)
 		m->thread_cpu_ns = (int64_t)cpu_time.tv_sec * 1000000000 + cpu_time.tv_nsec;
 	m->cpu = sched_getcpu();
+	m->ns = fm_clock_ns();
 }
 
 int64_t fm_host_since(int64_t before, int64_t after)

@@ -40,6 +40,7 @@ struct fm_moment {
 	int64_t run_delay_ns, nvcsw, nivcsw, minflt, majflt, thread_cpu_ns, utime_us, stime_us;
 	int64_t steal_ticks, throttle, temperature_mc; /* only with slow */
 	int cpu;
+	uint64_t ns; /* wall time of it */
 };
 
 /* slow: also the files of the whole machine (some 20 us). */

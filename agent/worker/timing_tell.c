@@ -28,6 +28,7 @@ static void tell_counter(struct fm_timing *t)
 
 static void tell_moments(const struct fm_moment *a, const struct fm_moment *b)
 {
+	fm_result_number("span_ns", (int64_t)(b->ns - a->ns));
 	fm_result_number("run_delay_ns", fm_host_since(a->run_delay_ns, b->run_delay_ns));
 	fm_result_number("nvcsw", fm_host_since(a->nvcsw, b->nvcsw));
 	fm_result_number("nivcsw", fm_host_since(a->nivcsw, b->nivcsw));

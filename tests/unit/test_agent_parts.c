@@ -4,7 +4,7 @@
 #include "agent/gate_judge.h"
 #include "agent/jobplan.h"
 #include "agent/order.h"
-#include "agent/trial.h"
+#include "agent/judge.h"
 #include "tests/unit/scratch.h"
 
 #include <sys/wait.h>
@@ -290,6 +290,7 @@ static void the_gate_believes_the_end(void **state)
 
 static void trial(const char *text, int status, int64_t nivcsw, bool may_retry, int want, int why)
 {
+	struct fm_judge_facts facts = {1, may_retry ? 3 : 1, -1, 0, false};
 	struct fm_process p;
 	struct fm_child c;
 	struct fm_run r;
@@ -298,7 +299,7 @@ static void trial(const char *text, int status, int64_t nivcsw, bool may_retry, 
 	p.col[FM_COL_nivcsw] = nivcsw;
 	ended(&c, text, status);
 	assert_ok(fm_run_read(&c, &r));
-	fm_trial_judge(&c, &r, may_retry, &p);
+	fm_judge(&c, &r, &facts, &p);
 	if (p.col[FM_COL_state] != want || p.col[FM_COL_reason] != why)
 		fail_msg("'%s': state %d reason %d, wanted %d %d", text, (int)p.col[FM_COL_state],
 		        (int)p.col[FM_COL_reason], want, why);
@@ -325,9 +326,9 @@ static void trials_are_judged_by_outside_evidence(void **state)
 	        FM_WHY_COUNTER_STOPPED);
 	/* more time in the windows than the process lived, more than we saw it live */
 	trial("fact elapsed_ns 400\nwindow 10 500 300 0\nend ok\n", 0, 0, true, FM_INVALID,
-	        FM_WHY_CLOCK_OFF);
+	        FM_WHY_IMPOSSIBLE);
 	trial("fact elapsed_ns 2000000000\nwindow 10 500 300 0\nend ok\n", 0, 0, true, FM_INVALID,
-	        FM_WHY_CLOCK_OFF);
+	        FM_WHY_IMPOSSIBLE);
 	trial("end fail gate_mismatch\n", 1 << 8, 0, true, FM_INVALID, FM_WHY_GATE_MISMATCH);
 	trial("end fail canary\n", 1 << 8, 0, true, FM_INVALID, FM_WHY_CANARY);
 }
