@@ -63,6 +63,42 @@ static void put_host_checks(struct fm_jsonw *w, const struct fm_checks *checks)
 	fm_jsonw_close(w);
 }
 
+/* What the empty call cost differed by more than two cycles from process to process. */
+static bool frame_spread(const struct fm_cell_work *cell)
+{
+	int64_t least = INT64_MAX, most = -1;
+
+	for (size_t i = 0; i < cell->taken_count; i++) {
+		const int64_t *col = cell->taken[i].col;
+
+		if (col[FM_COL_state] != FM_ACCEPTED || col[FM_COL_frame_milli] < 0)
+			continue;
+		least = col[FM_COL_frame_milli] < least ? col[FM_COL_frame_milli] : least;
+		most = col[FM_COL_frame_milli] > most ? col[FM_COL_frame_milli] : most;
+	}
+	return most >= 0 && most - least > 2000;
+}
+
+/* What is taken off would be 5 % of the count and more: frame and reading, in thousandths. */
+static bool overhead_dominated(const struct fm_cell_work *cell)
+{
+	double off = 0, counts = 0;
+
+	for (size_t i = 0; i < cell->taken_count; i++) {
+		const struct fm_process *p = &cell->taken[i];
+
+		for (size_t k = 0; p->col[FM_COL_state] == FM_ACCEPTED && k < p->window_count;
+		        k++) {
+			const struct fm_run_window *w = &p->windows[k];
+
+			off += (double)w->calls * (double)p->col[FM_COL_frame_milli] +
+			       (double)p->col[FM_COL_read_pair_milli];
+			counts += 1000.0 * (double)(w->counted ? w->count : w->ns);
+		}
+	}
+	return counts > 0 && off >= 0.05 * counts;
+}
+
 /* Marks of the cell itself: reasons of accepted processes, too few calls, no settled warm-up, an
  * emulator. */
 static void put_marks(struct fm_jsonw *w, const struct fm_job *j, const struct fm_cell_work *cell)
@@ -74,6 +110,12 @@ static void put_marks(struct fm_jsonw *w, const struct fm_job *j, const struct f
 		fm_jsonw_str(w, NULL, "emulated");
 	if (cell->few_calls)
 		fm_jsonw_str(w, NULL, "few_calls");
+	if (frame_spread(cell))
+		fm_jsonw_str(w, NULL, "frame_spread");
+	if (overhead_dominated(cell))
+		fm_jsonw_str(w, NULL, "overhead_dominated");
+	if (cell->slope_differs)
+		fm_jsonw_str(w, NULL, "slope_differs");
 	if (cell->unsettled)
 		fm_jsonw_str(w, NULL, "unsettled");
 	if (fm_streq(cell->stop, "budget"))

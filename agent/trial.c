@@ -39,8 +39,11 @@ static int order_text(const struct fm_job *j, const struct fm_candidate_work *c,
 
 static void fill(const struct fm_child *child, const struct fm_run *run, struct fm_process *p)
 {
-	for (int i = FM_COL_first_call_ns; i < FM_COLUMN_COUNT; i++)
+	for (int i = FM_COL_first_call_ns; i < FM_COLUMN_COUNT; i++) {
 		p->col[i] = fm_run_int(run, fm_column_names[i], -1);
+		if (p->col[i] < -1) /* no such number: not known */
+			p->col[i] = -1;
+	}
 	p->col[FM_COL_replaced_by] = -1;
 	p->col[FM_COL_cpu] = fm_run_int(run, "cpu", -1);
 	p->col[FM_COL_wall_ns] = (int64_t)child->elapsed_ns;
@@ -158,9 +161,12 @@ static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell
 		run.windows = NULL;
 		check_floor(j, cell, &p);
 		cell->used_ns += child.elapsed_ns;
-		if (fm_run_fact(&run, "note") != NULL &&
-		        strstr(fm_run_fact(&run, "note"), "unsettled") != NULL)
-			cell->unsettled = true;
+		for (size_t i = 0; i < run.fact_count; i++) {
+			if (strcmp(run.facts[i].key, "note") != 0)
+				continue;
+			cell->unsettled |= strcmp(run.facts[i].value, "unsettled") == 0;
+			cell->slope_differs |= strcmp(run.facts[i].value, "slope_differs") == 0;
+		}
 		rc = fm_spool_add(j, c, cell, &p);
 		if (rc != FM_OK)
 			free(p.windows);

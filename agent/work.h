@@ -98,7 +98,7 @@ struct fm_cell_work {
 	struct fm_process *taken;
 	size_t taken_count;
 	uint64_t used_ns, timed; /* timed: processes of this dispatch */
-	bool unsettled, over;    /* over: no more processes */
+	bool unsettled, slope_differs, over; /* over: no more processes */
 	const char *stop;
 	/* outcome: status NULL while open */
 	const char *status, *klass, *reason;

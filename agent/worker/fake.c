@@ -252,7 +252,9 @@ bool fm_fake_moment(const struct fm_host *h, bool slow, struct fm_moment *m)
 		return false;
 	if (f.moments++ == 0)
 		fm_fake_windows(f.turn);
-	m->cpu = (int)fact("cpu", h->cpu);
+	m->cpu = (int)fact("cpu", -1);
+	if (m->cpu < 0)
+		m->cpu = h->cpu;
 	m->run_delay_ns = fact("run_delay_ns", 0);
 	m->nvcsw = fact("nvcsw", 0);
 	m->nivcsw = fact("nivcsw", 0);

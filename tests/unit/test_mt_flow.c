@@ -1,8 +1,59 @@
 /* test_mt_flow.c: tests of the measuring that need a whole campaign, on made-up machines. */
 #include "tests/unit/mt.h"
 
+#include "agent/facts.h"
+#include "agent/order.h"
+
+#define HASH_32   "Toy-256__reference__hash_32"
+#define HASH_1024 "Toy-256__reference__hash_1024"
+
 static const struct instance toys[] = {
         {"Toy-256", 256, "toy.c", "TOY_START=7", "", "operation hash_32\noperation hash_1024\n"}};
+static const struct instance one[] = {
+        {"Toy-256", 256, "toy.c", "TOY_START=7", "", "operation hash_32\n"}};
+
+static void is(const struct fm_samples *s, size_t n, enum fm_proc_state state, int reason)
+{
+	const struct fm_proc *p = mt_process(s, n);
+
+	if (mt_column(p, STATE) != (int64_t)state || mt_column(p, REASON) != reason)
+		fail_msg("process %zu: state %lld, reason %s", n, (long long)mt_column(p, STATE),
+		        fm_reason_name[mt_column(p, REASON)]);
+}
+
+static const struct fm_ev_cell *outcome(const struct mt *m, const char *operation)
+{
+	for (size_t i = 0; i < m->e.cell_count; i++)
+		if (strcmp(m->e.cells[i].operation, operation) == 0)
+			return &m->e.cells[i];
+	fail_msg("no cell %s", operation);
+	return NULL;
+}
+
+/* The counter ran for part of the time, for none, for more than there was: never a number. */
+static void mt_09_not_counted(void **state)
+{
+	struct fm_samples s;
+	struct mt m;
+
+	(void)state;
+	mt_open(&m, "guide",
+	        "fleetmark-world 1\nopen perf_read ok\nrunning_permille 999 2 0 1001\nend\n", toys,
+	        1);
+	mt_run(&m);
+	for (size_t i = 0; i < 2; i++) {
+		const char *operation = i == 0 ? "hash_32" : "hash_1024";
+
+		assert_string_equal(outcome(&m, operation)->status, "failed");
+		assert_non_null(strstr(outcome(&m, operation)->text,
+		        "three invalid processes in a row: counter_stopped"));
+		s = mt_samples(&m, i == 0 ? HASH_32 : HASH_1024);
+		for (size_t n = 0; n < 3; n++)
+			is(&s, n, FM_STATE_INVALID, 10);
+		fm_samples_free(&s);
+	}
+	mt_close(&m);
+}
 
 /* One event that did not always count: exactly that process is invalid, kept and replaced. */
 static void mt_10_multiplexed(void **state)
@@ -18,16 +69,17 @@ static void mt_10_multiplexed(void **state)
 	mt_run(&m);
 	assert_string_equal(m.e.counter.label, "core_cycles");
 	assert_string_equal(m.e.counter.source, "perf_read");
-	s = mt_samples(&m, "Toy-256__reference__hash_32");
-	assert_int_equal(mt_column(mt_process(&s, 2), STATE), FM_STATE_INVALID);
-	assert_int_equal(mt_column(mt_process(&s, 2), REASON), 10);
+	assert_int_equal(strlen(m.e.test_world), 64);
+	s = mt_samples(&m, HASH_32);
+	for (size_t i = 0; i < 6; i++)
+		is(&s, i, i == 2 ? FM_STATE_INVALID : FM_STATE_ACCEPTED, i == 2 ? 10 : 0);
 	assert_int_equal(
 	        mt_column(mt_process(&s, 2), REPLACED_BY), mt_column(mt_process(&s, 3), PROCESS));
 	assert_true(mt_process(&s, 2)->windows > 0);
 	assert_true(s.events[mt_process(&s, 2)->first] & 64);
-	for (size_t i = 0; i < 6; i++)
-		if (i != 2)
-			assert_int_equal(mt_column(mt_process(&s, i), STATE), FM_STATE_ACCEPTED);
+	assert_int_equal(mt_process(&s, 0)->calls, 20000);
+	assert_int_equal(mt_process(&s, 0)->count,
+	        20000 * 1000 + 16 * mt_process(&s, 0)->windows); /* a reading costs 16 */
 	assert_int_equal(mt_cell(&m, "Toy-256", "hash_32")->accepted, 5);
 	assert_int_equal(mt_cell(&m, "Toy-256", "hash_32")->invalid, 1);
 	assert_int_equal(mt_cell(&m, "Toy-256", "hash_1024")->invalid, 0);
@@ -35,22 +87,273 @@ static void mt_10_multiplexed(void **state)
 	mt_close(&m);
 }
 
-static void rigorous(void **state)
+/* Ticks of 24 MHz are no ns, and a counter that steps by 41 is read over at least 100 steps. */
+static void mt_16_ticks_to_ns(void **state)
+{
+	struct fm_samples s;
+	const struct fm_proc *p;
+	struct mt m;
+	double ns;
+
+	(void)state;
+	mt_open(&m, "smoke",
+	        "fleetmark-world 1\nopen tsc ok\ncore_hz 3000000000\ntick_hz 24000000\n"
+	        "cost hash_32 3000000\nend\n",
+	        one, 1);
+	mt_run(&m);
+	assert_string_equal(m.e.counter.label, "ref_ticks");
+	assert_in_range(m.e.counter.hz, 23997600, 24002400);
+	s = mt_samples(&m, HASH_32);
+	p = mt_process(&s, 0);
+	/* 3,000,000 cycles of 3 GHz are 1 ms; a window is off by a step, 42 ns, at most */
+	ns = (double)p->count * 1e9 / (double)m.e.counter.hz / (double)p->calls;
+	assert_true(ns > 999000 && ns < 1001000);
+	assert_true(
+	        (double)p->count < 0.03 * (double)p->ns); /* taken for ns they are far too few */
+	fm_samples_free(&s);
+	mt_close(&m);
+}
+
+static void mt_17_coarse_steps(void **state)
+{
+	struct fm_samples s;
+	struct mt m;
+
+	(void)state;
+	mt_open(&m, "smoke",
+	        "fleetmark-world 1\nopen tsc ok\nstep 41\ntick_hz 1000000000\ncost hash_32 300\n"
+	        "end\n",
+	        one, 1);
+	mt_run(&m);
+	assert_int_equal(m.e.counter.resolution, 41);
+	assert_in_range(m.e.counter.hz, 999900000, 1000100000);
+	s = mt_samples(&m, HASH_32);
+	for (size_t i = 0; i < s.windows; i++)
+		assert_true(s.count[i] >= 100 * 41);
+	fm_samples_free(&s);
+	mt_close(&m);
+}
+
+#define HONEST "d1f4a4f4d1f4a4f4d1f4a4f4d1f4a4f4d1f4a4f4d1f4a4f4d1f4a4f4d1f4a4f4"
+/* What was never done is never timed: the gate stops toys that do nothing, the floor what is too
+ * fast to be true. */
+static void mt_18_too_fast(void **state)
+{
+	static const struct instance idle[] = {
+	        {"Toy-Fixed", 256, "fixed.c", NULL,
+	                "kat_line " HONEST " strict KAT_2_12_Toy-Fixed.txt\n",
+	                "operation hash_32\n"},
+	        {"Toy-Nothing", 256, "nothing.c", NULL,
+	                "kat_line " HONEST " strict KAT_2_12_Toy-Nothing.txt\n",
+	                "operation hash_32\n"},
+	        {"Toy-Same", 256, "nothing.c", NULL, "", "operation hash_32\n"},
+	        {"Toy-Swift", 256, "toy.c", "TOY_START=7", "", "operation hash_32\n"}};
+	struct mt m;
+
+	(void)state;
+	mt_open(&m, "smoke",
+	        "fleetmark-world 1\nopen perf_read ok\ncost Toy-Swift/hash_32 5\nend\n", idle, 4);
+	mt_run(&m);
+	assert_int_equal(m.e.measured_count, 0);
+	assert_int_equal(m.e.cell_count, 4);
+	assert_string_equal(m.e.cells[0].klass, "kat");
+	assert_string_equal(m.e.cells[1].klass, "kat");
+	assert_string_equal(m.e.cells[2].status, "failed"); /* no reference: the digest check */
+	assert_string_equal(m.e.cells[3].status, "failed");
+	assert_string_equal(m.e.cells[3].reason, "below_physical_floor");
+	assert_non_null(
+	        strstr(m.e.cells[3].text, "core cycles a call of 32 bytes, possible are 20"));
+	mt_close(&m);
+}
+
+/* The empty call differs from process to process: said so. */
+static void mt_20_frame_spread(void **state)
 {
 	struct mt m;
 
 	(void)state;
-	mt_open(&m, "rigorous", "fleetmark-world 1\nopen perf_read ok\nend\n", toys, 1);
+	mt_open(&m, "guide", "fleetmark-world 1\nopen perf_read ok\nframe 8 11 8 11 8\nend\n", one,
+	        1);
 	mt_run(&m);
-	assert_int_equal(mt_cell(&m, "Toy-256", "hash_32")->accepted, 20);
-	assert_string_equal(mt_cell(&m, "Toy-256", "hash_32")->stop, "target");
+	assert_true(mt_marked(mt_cell(&m, "Toy-256", "hash_32"), "frame_spread"));
+	mt_close(&m);
+	mt_open(&m, "guide", "fleetmark-world 1\nopen perf_read ok\nframe 8 9 8\nend\n", one, 1);
+	mt_run(&m);
+	assert_false(mt_marked(mt_cell(&m, "Toy-256", "hash_32"), "frame_spread"));
+	mt_close(&m);
+}
+
+/* Mean and half-width of the accepted processes. */
+static void interval(const struct fm_samples *s, double *mean, double *half)
+{
+	double sum = 0, squares = 0, n = 0;
+
+	for (size_t i = 0; i < s->process_count; i++) {
+		const struct fm_proc *p = &s->processes[i];
+		double value = (double)p->count / (double)p->calls;
+
+		if (mt_column(p, STATE) != FM_STATE_ACCEPTED)
+			continue;
+		sum += value;
+		squares += value * value;
+		n++;
+	}
+	assert_true(n >= 20);
+	*mean = sum / n;
+	*half = 2.093 * __builtin_sqrt((squares - sum * sum / n) / (n - 1) / n);
+}
+
+/* A warming machine: with a fixed order the last pays, with random blocks all do alike. */
+static void mt_24_drift(void **state)
+{
+	static const struct instance four[] = {{"Toy-256", 256, "toy.c", "TOY_START=7", "",
+	        "operation hash_32\noperation hash_64\noperation hash_96\noperation hash_128\n"}};
+	static const char *const names[] = {"hash_128", "hash_32", "hash_64", "hash_96"};
+	int64_t started[4][20];
+	double mean[4], half[4];
+	unsigned fresh = 0;
+	size_t turn[4], last[4] = {0};
+	struct fm_order order;
+	struct mt m;
+
+	(void)state;
+	mt_open(&m, "rigorous",
+	        "fleetmark-world 1\nopen perf_read ok\ncost hash_32 1000\ncost hash_64 1000\n"
+	        "cost hash_96 1000\ncost hash_128 1000\ndrift_ppm 500\nend\n",
+	        four, 1);
+	mt_run(&m);
+	for (size_t i = 0; i < 4; i++) {
+		char stem[80];
+		struct fm_samples s;
+		size_t rounds = 0;
+
+		snprintf(stem, sizeof stem, "Toy-256__reference__%s", names[i]);
+		s = mt_samples(&m, stem);
+		interval(&s, &mean[i], &half[i]);
+		for (size_t k = 0; k < s.process_count; k++)
+			if (mt_column(&s.processes[k], STATE) == FM_STATE_ACCEPTED && rounds < 20) {
+				assert_int_equal(mt_column(&s.processes[k], ROUND), rounds + 1);
+				started[i][rounds++] = mt_column(&s.processes[k], STARTED_NS);
+			}
+		assert_int_equal(rounds, 20);
+		fm_samples_free(&s);
+	}
+	for (size_t i = 0; i < 4; i++)
+		for (size_t k = 0; k < 4; k++)
+			assert_true(mean[i] - half[i] <= mean[k] + half[k]);
+	/* the recorded seed gives the order of every round again */
+	fm_order_seed(&order, strtoull(m.e.measure.order_seed, NULL, 16));
+	for (size_t round = 0; round < 20; round++) {
+		fm_order_permute(&order, turn, 4);
+		for (size_t k = 0; k + 1 < 4; k++)
+			assert_true(started[turn[k]][round] < started[turn[k + 1]][round]);
+		fresh += memcmp(turn, last, sizeof turn) != 0;
+		memcpy(last, turn, sizeof turn);
+	}
+	assert_true(fresh >= 15);
+	mt_close(&m);
+}
+
+/* Heat: wait until the core is as cool as at the start, try again; still rising: the mark. */
+static void mt_25_heat(void **state)
+{
+	struct fm_samples s;
+	char world[600];
+	struct mt m;
+
+	(void)state;
+	snprintf(world, sizeof world,
+	        "fleetmark-world 1\nvalues "
+	        "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count 5 5 5 6 6 6 6 "
+	        "7 7 "
+	        "7 8\nvalues /sys/class/thermal/thermal_zone0/type x86_pkg_temp\nvalues "
+	        "/sys/class/thermal/thermal_zone0/temp 50000 50000 50000 80000 80000 50000 50000 "
+	        "80000 50000 50000 80000\nopen perf_read ok\nend\n",
+	        fm_facts_cpu_last());
+	mt_open(&m, "smoke", world, one, 1);
+	mt_run(&m);
+	s = mt_samples(&m, HASH_32);
+	is(&s, 0, FM_STATE_ACCEPTED, 0);
+	is(&s, 1, FM_STATE_REPLACED, 5);
+	is(&s, 2, FM_STATE_REPLACED, 5);
+	is(&s, 3, FM_STATE_ACCEPTED, 5);
+	assert_int_equal(mt_column(mt_process(&s, 1), TEMP_END_MC), 80000);
+	assert_int_equal(mt_column(mt_process(&s, 2), TEMP_START_MC), 50000); /* it waited */
+	assert_true(mt_process(&s, 1)->windows > 0);
+	assert_true(mt_marked(mt_cell(&m, "Toy-256", "hash_32"), "thermal"));
+	fm_samples_free(&s);
+	mt_close(&m);
+}
+
+/* Windows longer than the process: no number of it leaves the spool. */
+static void mt_26_impossible(void **state)
+{
+	struct fm_samples s;
+	struct mt m;
+
+	(void)state;
+	mt_open(&m, "smoke", "fleetmark-world 1\nopen perf_read ok\nfact wall_ns 1000\nend\n", one,
+	        1);
+	mt_run(&m);
+	assert_string_equal(outcome(&m, "hash_32")->status, "failed");
+	s = mt_samples(&m, HASH_32);
+	for (size_t i = 0; i < 3; i++) {
+		is(&s, i, FM_STATE_INVALID, 17);
+		assert_int_equal(mt_process(&s, i)->windows, 0);
+	}
+	assert_int_equal(s.windows, 0);
+	fm_samples_free(&s);
+	mt_close(&m);
+}
+
+/* Every disturbance of the guide's table that a world can play ends as the table says, and all
+ * attempts are kept. */
+static void mt_90_disturbances(void **state)
+{
+	static const struct {
+		enum fm_proc_state state;
+		int reason;
+	} want[] = {{FM_STATE_ACCEPTED, 0}, {FM_STATE_REPLACED, 1}, {FM_STATE_REPLACED, 2},
+	        {FM_STATE_ACCEPTED, 4}, {FM_STATE_REPLACED, 6}, {FM_STATE_ACCEPTED, 6},
+	        {FM_STATE_INVALID, 9}, {FM_STATE_REPLACED, 7}, {FM_STATE_ACCEPTED, 7},
+	        {FM_STATE_ACCEPTED, 8}};
+	struct fm_samples s;
+	struct mt m;
+
+	(void)state;
+	/* process            0 1 2 3 4 5 6 7 8 9 */
+	mt_open(&m, "guide",
+	        "fleetmark-world 1\nopen perf_read ok\n"
+	        "core_hz 3000000000 3000000000 3000000000 3000000000 3000000000 3000000000 "
+	        "3000000000 2800000000 2970000000 3030000000\n"
+	        "fact nivcsw 0 2 0\n"
+	        "fact nvcsw 0 0 1 0\n"
+	        "fact steal_ticks 0 0 0 3 0\n"
+	        "fact majflt 0 0 0 0 1 1 0\n"
+	        "fact cpu -1 -1 -1 -1 -1 -1 77 -1\n"
+	        "fact thread_cpu_permille 1000 1000 1000 1000 1000 1000 1000 1000 990 1000\nend\n",
+	        one, 1);
+	mt_run(&m);
+	s = mt_samples(&m, HASH_32);
+	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++)
+		is(&s, i, want[i].state, want[i].reason);
+	assert_int_equal(mt_cell(&m, "Toy-256", "hash_32")->accepted, 5);
+	assert_int_equal(mt_cell(&m, "Toy-256", "hash_32")->replaced, 4);
+	assert_int_equal(mt_cell(&m, "Toy-256", "hash_32")->invalid, 1);
+	assert_true(mt_marked(mt_cell(&m, "Toy-256", "hash_32"), "steal"));
+	assert_true(mt_marked(mt_cell(&m, "Toy-256", "hash_32"), "clock_off"));
+	fm_samples_free(&s);
 	mt_close(&m);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(mt_10_multiplexed), cmocka_unit_test(rigorous)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(mt_09_not_counted),
+	        cmocka_unit_test(mt_10_multiplexed), cmocka_unit_test(mt_16_ticks_to_ns),
+	        cmocka_unit_test(mt_17_coarse_steps), cmocka_unit_test(mt_18_too_fast),
+	        cmocka_unit_test(mt_20_frame_spread), cmocka_unit_test(mt_24_drift),
+	        cmocka_unit_test(mt_25_heat), cmocka_unit_test(mt_26_impossible),
+	        cmocka_unit_test(mt_90_disturbances)};
 
 	return mt_main(tests, argc, argv);
 }
