@@ -153,6 +153,7 @@ char *fm_cell_flags(const struct fm_cell_fig *c)
 	FLAG(f->bimodal, "bimodal");
 	FLAG(f->drift, "drift");
 	FLAG(c->disturbed, "disturbed");
+	FLAG(c->partial, "partial");
 	FLAG(c->few_calls, "few_calls");
 	FLAG(c->emulated, "emulated");
 	FLAG(c->not_validated, "not validated");
@@ -174,6 +175,7 @@ bool fm_cell_ranked(const struct fm_cell_fig *c, const char **why)
 	       : c->emulated                ? "emulated"
 	       : c->not_validated           ? "not validated"
 	       : c->disturbed               ? "disturbed"
+	       : c->partial                 ? "partial"
 	                                    : NULL;
 	return *why == NULL;
 }

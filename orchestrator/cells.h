@@ -45,8 +45,8 @@ struct fm_cell_fig {
 	struct fm_stat_flags flags;          /* of counted if core cycles, else of seconds */
 	double *processes; /* means of a flagged cell's processes in time order, of what is shown;
 	                      else NULL: shown.n values */
-	bool disturbed, few_calls;
-	char *marks; /* further words, joined by "; ", or NULL */
+	bool disturbed, partial, few_calls; /* partial: the budget ended it */
+	char *marks;                        /* further words, joined by "; ", or NULL */
 	struct fm_rejected *rejected;
 	size_t rejected_count;
 };

@@ -1,6 +1,7 @@
 /* compare.c: pairs cells of two sides and computes the ratios, with intervals that allow for the
  * number of rows. */
 #include "orchestrator/compare.h"
+#include "orchestrator/kind.h"
 #include "orchestrator/number.h"
 
 #include <math.h>
@@ -65,14 +66,6 @@ static bool belongs(
 	return x == y && strncmp(a->label, b->label, x) == 0 && !is_base(c, b);
 }
 
-static const char *count_label(const struct fm_cell_fig *f)
-{
-	return f->emulated                   ? "emulated"
-	       : f->count == FM_COUNT_CYCLES ? "core_cycles"
-	       : f->count == FM_COUNT_TICKS  ? "ref_ticks"
-	                                     : "ns";
-}
-
 static int keep_flags(struct fm_compare_row *r, const struct fm_cell_fig *const f[2])
 {
 	char *text[2] = {fm_cell_flags(f[0]), fm_cell_flags(f[1])};
@@ -108,14 +101,13 @@ static void take(struct fm_compare_value *v, const struct fm_estimate *a,
 static int fill(struct fm_compare_row *r, const struct fm_cell_fig *a, const struct fm_cell_fig *b)
 {
 	const struct fm_cell_fig *const f[2] = {a, b};
-	const char *x = count_label(a), *y = count_label(b);
 	bool intervals = !a->no_interval && !b->no_interval;
 
-	if (strcmp(x, y) != 0) {
-		r->not_joined = true;
-		snprintf(r->why, sizeof r->why, "not comparable: %s / %s", x, y);
-	} else if (a->emulated) {
-		snprintf(r->why, sizeof r->why, "not comparable: emulated");
+	/* ticks are compared as time, so their rates need not be equal */
+	if (fm_kind_join(fm_cell_kind(a), 0, fm_cell_kind(b), 0) != FM_OK) {
+		r->not_joined = fm_cell_kind(a) != fm_cell_kind(b);
+		snprintf(r->why, sizeof r->why, "%s",
+		        r->not_joined ? fm_error_text() : "not comparable: emulated");
 	}
 	if (!a->emulated && !b->emulated) {
 		take(&r->seconds, &a->seconds, &b->seconds, intervals);

@@ -1,10 +1,13 @@
 /* data_extra.c: the object `fleetmark` at the end of a record of our own: what the published schema
  * has no place for. */
+#include "orchestrator/kind.h"
 #include "orchestrator/report_parts.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define TARGET_HALF 0.005 /* of the mean: what the profile rigorous stops at */
 
 static void write_list(struct fm_jsonp *w, const char *key, const double *x, size_t n)
 {
@@ -69,7 +72,7 @@ static void write_levels(struct fm_jsonp *w, const struct fm_extra *x)
 	const struct fm_estimate *e = counted ? &x->fig->counted : &x->fig->seconds;
 	double scale = counted ? 1 : 1e-18; /* ns^2 to s^2 */
 	struct fm_sum variance = {0, 0}, nets = {0, 0};
-	double windows = 0, n = 0, w_mean, k;
+	double windows = 0, n = 0, w_mean, k, between, wall = 0, inside = 0;
 
 	for (size_t i = 0; i < s->process_count; i++) {
 		const struct fm_proc *p = &s->processes[i];
@@ -78,6 +81,8 @@ static void write_levels(struct fm_jsonp *w, const struct fm_extra *x)
 		fm_sum_add(&variance, within(s, p, values));
 		fm_sum_add(&nets, net(p));
 		windows += (double)p->windows;
+		wall += (double)p->column[FM_PROC_WALL_NS];
+		inside += (double)p->ns;
 		n++;
 	}
 	w_mean = fm_sum_take(&variance) / n * scale;
@@ -85,9 +90,39 @@ static void write_levels(struct fm_jsonp *w, const struct fm_extra *x)
 	fm_jsonp_object(w, "levels");
 	fm_jsonp_double(w, "windows_per_process", k);
 	fm_jsonp_double(w, "variance_within", w_mean);
-	fm_jsonp_double(
-	        w, "variance_between", isfinite(w_mean) ? fm_between(e->variance, w_mean, k) : NAN);
+	between = isfinite(w_mean) && isfinite(e->variance) ? fm_between(e->variance, w_mean, k)
+	                                                    : NAN;
+	fm_jsonp_double(w, "variance_between", between);
+	fm_jsonp_double(w, "windows_advised",
+	        fm_windows_advised(between, w_mean, inside / windows, (wall - inside) / n));
+	fm_jsonp_double(w, "processes_advised",
+	        fm_processes_advised(e->mean, between, w_mean, k, TARGET_HALF));
 	fm_jsonp_double(w, "net_mean", counted ? fm_sum_take(&nets) / n : NAN);
+	fm_jsonp_close(w);
+}
+
+/* Wall time x the core clock, where there is no counter and the clock passed its checks. */
+static void write_derived(struct fm_jsonp *w, const struct fm_extra *x)
+{
+	const struct fm_ev_clock *clocks = x->side->evidence.clocks;
+	const struct fm_estimate *e = &x->fig->seconds;
+	struct fm_derived d;
+
+	if (x->fig->count == FM_COUNT_CYCLES || x->fig->emulated)
+		return;
+	fm_derived_clock(clocks, x->side->evidence.clock_count, &d);
+	if (isnan(d.hz)) {
+		fm_jsonp_null(w, "derived_cycles");
+		fm_jsonp_str(w, "derived_cycles_why", d.why);
+		return;
+	}
+	fm_jsonp_object(w, "derived_cycles");
+	fm_jsonp_double(w, "clock_hz", d.hz);
+	fm_jsonp_double(w, "clock_half_width_relative", d.half);
+	fm_jsonp_double(w, "mean", e->mean * d.hz);
+	fm_jsonp_double(w, "half_width_95",
+	        x->fig->no_interval ? NAN
+	                            : e->mean * d.hz * fm_derived_half(&d, e->half / e->mean));
 	fm_jsonp_close(w);
 }
 
@@ -255,6 +290,7 @@ void fm_data_extra(struct fm_jsonp *w, const void *arg)
 	if (x->fig->counted.n > 0)
 		write_estimate(w, e->counter.label, &x->fig->counted, !x->fig->no_interval);
 	write_estimate(w, "seconds", &x->fig->seconds, !x->fig->no_interval);
+	write_derived(w, x);
 	write_levels(w, x);
 	fm_jsonp_close(w);
 	write_flags(w, x);

@@ -257,6 +257,8 @@ static int fill_figure(const struct fm_report *rep, const struct fm_side *s,
 			fig->emulated = true;
 		else if (strcmp(m->marks[i], "disturbed") == 0)
 			fig->disturbed = true;
+		else if (strcmp(m->marks[i], "partial") == 0)
+			fig->partial = true;
 		else
 			rc = fm_buf_printf(&marks, "%s%s", marks.len > 0 ? "; " : "", m->marks[i]);
 	}

@@ -182,6 +182,11 @@ struct fm_extra {
 };
 void fm_data_extra(struct fm_jsonp *w, const void *arg);
 
+/* page_model.c: below the figures of section 4. */
+struct fm_page;
+void fm_page_model(struct fm_page *p, const struct fm_side *s);
+void fm_page_derived(struct fm_page *p, const struct fm_side *s);
+
 /* Pages. Each writes its .md and .html through fm_report_page. */
 FM_CHECK int fm_page_candidate(struct fm_report *r, const struct fm_side *side);
 FM_CHECK int fm_page_compare(

@@ -64,6 +64,35 @@ struct fm_ratio {
 	double r, low, high;
 };
 struct fm_ratio fm_fieller(double a, double va, size_t na, double b, double vb, size_t nb);
+
+/* The ratio of two cells that ran in the same rounds, a[i] and b[i] in round i, all above 0: t
+ * interval of d = ln a - ln b, exponentiated. FM_ERR_MEMORY, FM_ERR_INTERNAL. */
+FM_CHECK int fm_ratio_in_rounds(const double *a, const double *b, size_t n, struct fm_ratio *out);
+
+/* Planning (Kalibera and Jones): windows of a process that make the mean most precise for the time,
+ * ceil sqrt((c2 / c1)(W / B)), 8 to 200; c1 is what a window costs, c2 a process without its
+ * windows, in the same unit. */
+double fm_windows_advised(double between, double within, double c1, double c2);
+
+/* Processes for a 95 % half-width of `half` times the mean, with k windows each:
+ * ceil((t / half)^2 (B + W / k) / M^2), taken twice for t; at least 2, at most a million. */
+double fm_processes_advised(double mean, double between, double within, double k, double half);
+
+/* Mann-Kendall over m in time order, with the correction for continuity, and the median of the
+ * slopes of all pairs (Theil-Sen). NAN for fewer than 2 or more than FM_TREND_MAX. FM_ERR_MEMORY.
+ */
+#define FM_TREND_MAX 2000
+FM_CHECK int fm_trend(const double *m, size_t n, double *z, double *slope);
+
+/* cost = fixed + slope x bytes by least squares with weights 1 / variance. FM_ERR_CONFIG without
+ * three sizes of known variance. */
+struct fm_size_model {
+	double fixed, slope;
+	double worst; /* largest residual, of the model's value */
+	bool poor;    /* it is above 3 % */
+};
+FM_CHECK int fm_size_model(const double *bytes, const double *cost, const double *variance,
+        size_t n, struct fm_size_model *out);
 /* The same at a given t. */
 struct fm_ratio fm_fieller_at(
         double t, double a, double va, size_t na, double b, double vb, size_t nb);

@@ -43,31 +43,14 @@ static void find_modes(
 	f->high_share = (double)(n - best) / (double)n;
 }
 
-/* Mann-Kendall: S = sum of signs over pairs in time order, z with continuity correction; slope:
- * median of the pairwise slopes (Theil-Sen). */
 static int find_trend(
         const double *m, size_t n, const struct fm_estimate *e, struct fm_stat_flags *f)
 {
-	size_t pairs = n * (n - 1) / 2, at = 0;
-	double *slope, s = 0, sign, d;
+	int rc = fm_trend(m, n, &f->trend_z, &f->trend_slope);
 
-	if ((slope = fm_alloc_array(pairs, sizeof *slope)) == NULL)
-		return FM_ERR_MEMORY;
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i + 1; j < n; j++) {
-			d = m[j] - m[i];
-			s += (d > 0) - (d < 0);
-			slope[at++] = d / (double)(j - i);
-		}
-	sign = (s > 0) - (s < 0);
-	d = (double)n * (double)(n - 1) * (double)(2 * n + 5) / 18;
-	f->trend_z = (s - sign) / sqrt(d);
-	fm_sort(slope, pairs);
-	f->trend_slope = fm_median(slope, pairs);
-	f->drift = fabs(f->trend_z) > 2.576 &&
+	f->drift = rc == FM_OK && fabs(f->trend_z) > 2.576 &&
 	           fabs(f->trend_slope) * (double)(n - 1) >= 0.005 * e->median;
-	free(slope);
-	return FM_OK;
+	return rc;
 }
 
 int fm_stat_flags(const double *m, size_t n, const struct fm_estimate *e, struct fm_stat_flags *f)
@@ -79,7 +62,7 @@ int fm_stat_flags(const double *m, size_t n, const struct fm_estimate *e, struct
 	f->trend_z = f->trend_slope = NAN;
 	find_outliers(m, n, e, f);
 	f->gap = fabs(e->mean / e->median - 1) > 0.005;
-	if (n < 10 || n > 2000)
+	if (n < 10 || n > FM_TREND_MAX)
 		return FM_OK;
 	if ((sorted = fm_alloc_array(n, sizeof *sorted)) == NULL)
 		return FM_ERR_MEMORY;

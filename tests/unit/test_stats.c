@@ -224,7 +224,105 @@ static void published_ratios(void **state)
 		near(q.r, all[i].r, 0.0005001);
 		near(q.low, all[i].low, 0.0005001);
 		near(q.high, all[i].high, 0.0005001);
+		fm_cell_fig_free(&c[0]);
+		fm_cell_fig_free(&c[1]);
 	}
+}
+
+/* Expected values by the formulas in another program's doubles, written out. */
+static void planning(void **state)
+{
+	(void)state;
+	/* sqrt((20 / 0.25)(100 / 4)) = 44.7; the bounds; no variance between processes */
+	near(fm_windows_advised(4, 100, 0.25, 20), 45, 0);
+	near(fm_windows_advised(100, 1, 1, 1), 8, 0);
+	near(fm_windows_advised(0.001, 100, 1, 1000), 200, 0);
+	near(fm_windows_advised(0, 100, 1, 1), 200, 0);
+	assert_true(isnan(fm_windows_advised(NAN, 100, 1, 1)));
+	/* (1.96 / 0.005)^2 105 / 10^6 = 16.1, so 17, then with t(16) = 2.1199: 18.9 */
+	near(fm_processes_advised(1000, 100, 100, 20, 0.005), 19, 0);
+	near(fm_processes_advised(1000, 0, 0, 20, 0.005), 2, 0);
+	near(fm_processes_advised(1, 100, 100, 20, 0.005), 1e6, 0);
+	assert_true(isnan(fm_processes_advised(1000, NAN, 1, 1, 0.005)));
+}
+
+static void ratio_in_rounds(void **state)
+{
+	const double a[] = {10.1, 10.3, 9.9, 10.0, 10.2, 10.05},
+	             b[] = {10.0, 10.1, 9.95, 9.9, 10.1, 9.9};
+	const double bad[] = {1, 0, 1};
+	struct fm_ratio r, turned;
+
+	(void)state;
+	assert_ok(fm_ratio_in_rounds(a, b, 6, &r));
+	near(r.r, 1.0099595221579998, 1e-12);
+	near(r.low, 1.001208616849041, 1e-12);
+	near(r.high, 1.0187869133685352, 1e-12);
+	assert_ok(fm_ratio_in_rounds(b, a, 6, &turned));
+	near(turned.r * r.r, 1, 1e-12);
+	near(turned.low * r.high, 1, 1e-12);
+	assert_ok(fm_ratio_in_rounds(a, b, 1, &r));
+	assert_true(isnan(r.low) && isnan(r.high) && r.r > 1);
+	assert_fails(FM_ERR_INTERNAL, "ratio", fm_ratio_in_rounds(a, bad, 3, &r));
+}
+
+/* S = 45 of 45 pairs: z = 44 / sqrt(125). Falling with one pair out of order: S = -43. */
+static void trend(void **state)
+{
+	const double up[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+	const double down[] = {20, 18, 16, 14, 12, 10, 8, 6, 2, 4}, flat[] = {3, 3, 3};
+	double z, slope;
+
+	(void)state;
+	assert_ok(fm_trend(up, 10, &z, &slope));
+	near(z, 3.9354796403996297, 1e-12);
+	near(slope, 1, 0);
+	assert_ok(fm_trend(down, 10, &z, &slope));
+	near(z, -42 / sqrt(125), 1e-12);
+	near(slope, -2, 0);
+	assert_ok(fm_trend(flat, 3, &z, &slope));
+	near(z, 0, 0);
+	near(slope, 0, 0);
+	assert_ok(fm_trend(up, 1, &z, &slope));
+	assert_true(isnan(z) && isnan(slope));
+}
+
+static void size_model(void **state)
+{
+	const double bytes[] = {32, 128, 512, 1024, 4096}, cost[] = {1000, 1300, 2500, 4200, 13900};
+	const double variance[] = {4, 9, 16, 25, 400}, none[] = {4, 0, 1, 1, 1};
+	struct fm_size_model m;
+
+	(void)state;
+	assert_ok(fm_size_model(bytes, cost, variance, 5, &m));
+	near(m.fixed, 894.8852248899374, 1e-9);
+	near(m.slope, 3.190299833038273, 1e-12);
+	near(m.worst, 0.01120062077781836, 1e-12);
+	assert_false(m.poor);
+	assert_fails(FM_ERR_CONFIG, "three sizes", fm_size_model(bytes, cost, variance, 2, &m));
+	assert_fails(FM_ERR_CONFIG, "spread", fm_size_model(bytes, cost, none, 5, &m));
+}
+
+/* MT-27: the same cost per byte, 100 and 1,900 cycles a call. */
+static void call_cost_and_slope(void **state)
+{
+	const double bytes[] = {32, 1024, 65536}, variance[] = {1, 10, 1000};
+	double cost[3];
+	struct fm_size_model cheap, dear;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		cost[i] = 100 + 7.5 * bytes[i];
+	assert_ok(fm_size_model(bytes, cost, variance, 3, &cheap));
+	for (int i = 0; i < 3; i++)
+		cost[i] = 1900 + 7.5 * bytes[i];
+	assert_ok(fm_size_model(bytes, cost, variance, 3, &dear));
+	near(cheap.fixed, 100, 1e-6);
+	near(dear.fixed, 1900, 1e-6);
+	near(cheap.slope, dear.slope, 1e-9);
+	cost[1] *= 1.2;
+	assert_ok(fm_size_model(bytes, cost, variance, 3, &dear));
+	assert_true(dear.poor && dear.worst > 0.03);
 }
 
 int main(void)
@@ -237,6 +335,11 @@ int main(void)
 	        cmocka_unit_test(estimates),
 	        cmocka_unit_test(fieller),
 	        cmocka_unit_test(flags),
+	        cmocka_unit_test(planning),
+	        cmocka_unit_test(ratio_in_rounds),
+	        cmocka_unit_test(trend),
+	        cmocka_unit_test(size_model),
+	        cmocka_unit_test(call_cost_and_slope),
 	        cmocka_unit_test(published_flags),
 	        cmocka_unit_test(published_ratios),
 	};
