@@ -285,14 +285,10 @@ int fm_page_performance(struct fm_page *p, const struct fm_report *r, const stru
 	                 p, &s->cells, file, "Processes of flagged cells, a mark each")) != FM_OK)
 		return rc;
 	write_ticks(p, s);
-<<<<<<< HEAD
-	if (r->mark == NULL) /* the records of others keep only a number of retries */
-		write_rejected(p, s);
-=======
 	fm_page_derived(p, s);
 	fm_page_model(p, s);
-	write_rejected(p, s);
->>>>>>> 161d28c (Plan processes and windows, ratios in rounds, size model, derived cycles; kinds never join)
+	if (r->mark == NULL) /* the records of others keep only a number of retries */
+		write_rejected(p, s);
 	return FM_OK;
 }
 
