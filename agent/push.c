@@ -56,21 +56,70 @@ static bool tree_present(int src, const char *hex)
 	return strcmp(seen, hex) == 0;
 }
 
+/* The digests that were asked for last, a line each, so that the same set can be asked for by one
+ * digest over them. */
+#define LAST_SET "src/.set"
+#define SET_MAX  (MAX_TREES * 65u)
+
+static int tell_missing(int src, const char *list, size_t len, struct fm_buf *reply)
+{
+	char hex[65];
+	int rc = FM_OK;
+
+	for (size_t at = 0; rc == FM_OK && at + 65 <= len; at += 65) {
+		memcpy(hex, list + at, 64);
+		hex[64] = '\0';
+		if (!fm_hex64_ok(hex) || list[at + 64] != '\n')
+			return fm_fail(FM_ERR_FORM, LAST_SET ": byte %zu", at);
+		if (!tree_present(src, hex))
+			rc = fm_text_put(reply, "missing", "%s", hex);
+	}
+	return rc;
+}
+
+/* Only the digest of the set was sent: is it the set of the last time? */
+static int have_set(struct fm_attach *at, int src, const char *digest, struct fm_buf *reply)
+{
+	struct fm_buf list = FM_BUF_INIT(SET_MAX);
+	char seen[65] = "";
+	bool known;
+	int rc;
+
+	if (!fm_hex64_ok(digest))
+		return fm_fail(FM_ERR_FORM, "have: '%.80s' is no digest", digest);
+	if (fm_fs_read(at->agent->dir, LAST_SET, SET_MAX, &list) == FM_OK && list.data != NULL)
+		fm_sha256_hex(list.data, list.len, seen);
+	known = strcmp(seen, digest) == 0;
+	rc = fm_text_put(reply, "known", known ? "yes" : "no");
+	if (rc == FM_OK && known)
+		rc = tell_missing(src, list.data, list.len, reply);
+	fm_buf_free(&list);
+	return rc;
+}
+
 int fm_call_have(struct fm_attach *at, struct fm_text *call, struct fm_buf *reply)
 {
+	struct fm_buf list = FM_BUF_INIT(SET_MAX);
 	const char *hex;
 	int src = -1, rc = src_dir(at->agent, &src);
 
-	while (rc == FM_OK && fm_text_maybe(call, "tree", &hex)) {
-		if (!fm_hex64_ok(hex))
-			rc = fm_fail(FM_ERR_FORM, "have: '%.80s' is no digest", hex);
-		else if (!tree_present(src, hex))
-			rc = fm_text_put(reply, "missing", "%s", hex);
+	if (rc == FM_OK && fm_text_maybe(call, "set", &hex)) {
+		rc = have_set(at, src, hex, reply);
+	} else {
+		while (rc == FM_OK && fm_text_maybe(call, "tree", &hex))
+			rc = fm_hex64_ok(hex)
+			             ? fm_buf_printf(&list, "%s\n", hex)
+			             : fm_fail(FM_ERR_FORM, "have: '%.80s' is no digest", hex);
+		if (rc == FM_OK && list.len > 0)
+			rc = tell_missing(src, list.data, list.len, reply);
+		if (rc == FM_OK && list.len > 0)
+			rc = fm_fs_write(at->agent->dir, LAST_SET, list.data, list.len, 0600);
 	}
 	if (rc == FM_OK)
 		rc = fm_text_close(call);
 	if (src >= 0)
 		close(src);
+	fm_buf_free(&list);
 	return rc;
 }
 

@@ -44,7 +44,7 @@ void fm_help_all(const struct fm_command *commands)
 	put_commands(commands, true);
 	fm_result("%s", "");
 	put_commands(commands, false);
-	fm_result("  %-22s %s", "help [COMMAND]", "this, or what a command does and takes");
+	fm_result("  %-22s %s", "help [COMMAND]", "this, or what a command does and takes; man, bash, zsh: its page (scdoc), completions");
 	fm_result("%s", "");
 	fm_result("Options of every command:");
 	put_options(NULL, true);

@@ -149,6 +149,8 @@ static int run(int argc, char **argv, int *status)
 		const struct fm_command *c =
 		        argc > 2 ? fm_command_find(fm_commands, argv[2]) : NULL;
 
+		if (argc == 3 && fm_help_file(fm_commands, argv[2]))
+			return FM_OK;
 		if (argc > 3 || (argc == 3 && c == NULL))
 			return fm_fail(FM_ERR_USAGE,
 			        "help: unknown command '%.40s'; fleetmark help lists them",

@@ -3,6 +3,7 @@
 #include "protocol/buf.h"
 #include "protocol/path.h"
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,8 +48,9 @@ const struct fm_option fm_option_table[] = {
         {0, "layout", FM_OPTION_TEXT, "NAME", "fleetmark (default), published or site",
                 FIELD(layout), false},
         {'o', "output", FM_OPTION_TEXT, "DIR", "where to write", FIELD(output), false},
-        {0, "base", FM_OPTION_TEXT, "SYSTEM", "the system (compare: or version) that others are compared with",
-                FIELD(base), false},
+        {0, "base", FM_OPTION_TEXT, "SYSTEM",
+                "the system (compare: or version) that others are compared with", FIELD(base),
+                false},
         {0, "key", FM_OPTION_TEXT, "FILE",
                 "the controller's public line; default controller.pub of $FLEETMARK_HOME",
                 FIELD(anchor), false},
@@ -292,6 +294,26 @@ int fm_options_parse(
 	return (rc = check_taken(&p)) != FM_OK ? rc : check_operands(out->command, &out->options);
 }
 
+/* share/fleetmark beside the folder this program lies in, so that an installed tree can be moved;
+ * else the source tree it was built in, else where it was to be installed. */
+static const char *default_root(void)
+{
+	static char root[4200];
+	char exe[4096], algos[4300];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	char *slash;
+
+	exe[n > 0 ? n : 0] = '\0';
+	if ((slash = strrchr(exe, '/')) != NULL) {
+		*slash = '\0';
+		snprintf(root, sizeof root, "%s/../share/fleetmark", exe);
+		snprintf(algos, sizeof algos, "%s/algos", root);
+		if (access(algos, F_OK) == 0)
+			return root;
+	}
+	return access(FM_SOURCE_ROOT "/algos", F_OK) == 0 ? FM_SOURCE_ROOT : FM_INSTALLED_ROOT;
+}
+
 int fm_options_finish(struct fm_options *o)
 {
 	const char *inventory = getenv("FLEETMARK_INVENTORY");
@@ -305,8 +327,7 @@ int fm_options_finish(struct fm_options *o)
 	if (o->inventory == NULL && access("fleetmark.ini", F_OK) == 0)
 		o->inventory = "fleetmark.ini";
 	if (o->root == NULL)
-		o->root = access(FM_SOURCE_ROOT "/algos", F_OK) == 0 ? FM_SOURCE_ROOT
-		                                                     : FM_INSTALLED_ROOT;
+		o->root = default_root();
 	if (o->versions == NULL)
 		o->versions = "reference";
 	if (o->profile == NULL)

@@ -39,6 +39,9 @@ const struct fm_command *fm_command_find(const struct fm_command *commands, cons
 void fm_help_all(const struct fm_command *commands);
 void fm_help_command(const struct fm_command *c);
 
+/* `fleetmark help man|bash|zsh`: the manual page in scdoc and the completions of two shells; false if what is none of them. */
+bool fm_help_file(const struct fm_command *commands, const char *what);
+
 /* campaign_ini.c: presets from a campaign file (section [campaign]: name, inventory, systems, candidates, versions, profile, kat) whatever
  * the command line left open. Its strings live as long as the program. */
 FM_CHECK int fm_campaign_file(const char *path, struct fm_options *o);

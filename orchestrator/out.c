@@ -242,6 +242,11 @@ void fm_result(const char *format, ...)
 	va_end(args);
 }
 
+void fm_out_verbatim(const char *line)
+{
+	puts(line);
+}
+
 void fm_out_error(int code, const char *system, const char *stage, const char *next)
 {
 	char text[FM_OUT_TEXT], line[FM_OUT_TEXT];

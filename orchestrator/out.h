@@ -42,6 +42,8 @@ void fm_say(const char *format, ...) FM_PRINTF(1, 2);
 void fm_verbose(const char *format, ...) FM_PRINTF(1, 2);
 /* A line of results on stdout (never with --json; use fm_out_event there). */
 void fm_result(const char *format, ...) FM_PRINTF(1, 2);
+/* A line of a file made by us, on stdout as it is: never text from elsewhere. */
+void fm_out_verbatim(const char *line);
 /* The error of this thread: "fleetmark: <system>: <stage>: <text>" and, if next is not NULL, "  next: <next>"; with --json as event
  * "error". Shown with -q too. */
 void fm_out_error(int code, const char *system, const char *stage, const char *next);

@@ -4,6 +4,7 @@
 #include "orchestrator/host.h"
 #include "orchestrator/hostlog.h"
 #include "orchestrator/out.h"
+#include "protocol/digest.h"
 #include "protocol/fs.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,33 +48,102 @@ static int add_tree(struct push *p, const struct fm_candidate *c)
 	return FM_OK;
 }
 
-/* Which of the open jobs' trees the host does not hold. */
-static int ask(struct push *p)
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* The digests that the open jobs need, sorted, each once. */
+static int wanted(const struct fm_host *h, char (**list)[65], size_t *count)
+{
+	char(*all)[65] = fm_alloc_array(h->count + 1, sizeof *all);
+	size_t n = 0, kept = 0;
+
+	if (all == NULL)
+		return FM_ERR_MEMORY;
+	for (size_t i = 0; i < h->count; i++)
+		if (!h->jobs[i].done)
+			memcpy(all[n++], h->jobs[i].candidate->tree_sha256, 65);
+	qsort(all, n, sizeof *all, by_text);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || strcmp(all[kept - 1], all[i]) != 0)
+			memmove(all[kept++], all[i], sizeof *all);
+	*list = all;
+	*count = kept;
+	return FM_OK;
+}
+
+static void digest_of(const char (*list)[65], size_t count, char hex[65])
+{
+	struct fm_sha256 hash;
+
+	fm_sha256_start(&hash);
+	for (size_t i = 0; i < count; i++) {
+		fm_sha256_add(&hash, list[i], 64);
+		fm_sha256_add(&hash, "\n", 1);
+	}
+	fm_sha256_end(&hash, hex);
+}
+
+static int take_missing(struct push *p, struct fm_text *reply)
 {
 	struct fm_host *h = p->h;
-	struct fm_buf call = FM_BUF_INIT(CALL_MAX);
-	struct fm_text reply = {0};
 	const char *digest;
-	int rc = fm_call_begin(&call, "have");
+	int rc = FM_OK;
 
-	for (size_t i = 0; rc == FM_OK && i < h->count; i++) {
-		if (!h->jobs[i].done)
-			rc = fm_text_put(&call, "tree", "%s", h->jobs[i].candidate->tree_sha256);
-	}
-	if (rc == FM_OK)
-		rc = fm_text_end(&call);
-	if (rc == FM_OK)
-		rc = fm_session_call(h->session, &call, NULL, 0, &reply, HAVE_WAIT_S);
-	while (rc == FM_OK && fm_text_maybe(&reply, "missing", &digest)) {
+	while (rc == FM_OK && fm_text_maybe(reply, "missing", &digest)) {
 		for (size_t i = 0; rc == FM_OK && i < h->count; i++) {
 			if (strcmp(h->jobs[i].candidate->tree_sha256, digest) == 0)
 				rc = add_tree(p, h->jobs[i].candidate);
 		}
 	}
+	return rc == FM_OK ? fm_text_close(reply) : rc;
+}
+
+/* One question: by the digest of the whole set (known false when the host does not know that set),
+ * or by all digests. */
+static int ask_once(
+        struct push *p, const char *set, const char (*list)[65], size_t count, bool *known)
+{
+	struct fm_buf call = FM_BUF_INIT(CALL_MAX);
+	struct fm_text reply = {0};
+	const char *word = "yes";
+	int rc = fm_call_begin(&call, "have");
+
+	if (rc == FM_OK && set != NULL)
+		rc = fm_text_put(&call, "set", "%s", set);
+	for (size_t i = 0; rc == FM_OK && i < count; i++)
+		rc = fm_text_put(&call, "tree", "%s", list[i]);
 	if (rc == FM_OK)
-		rc = fm_text_close(&reply);
+		rc = fm_text_end(&call);
+	if (rc == FM_OK)
+		rc = fm_session_call(p->h->session, &call, NULL, 0, &reply, HAVE_WAIT_S);
+	if (rc == FM_OK && set != NULL)
+		rc = fm_text_take(&reply, "known", &word);
+	*known = strcmp(word, "yes") == 0;
+	if (rc == FM_OK)
+		rc = take_missing(p, &reply);
 	fm_text_free(&reply);
 	fm_buf_free(&call);
+	return rc;
+}
+
+/* Which of the open jobs' trees the host does not hold: some bytes when it is the set of the last
+ * time, however many. */
+static int ask(struct push *p)
+{
+	char(*list)[65] = NULL, set[65];
+	size_t count = 0;
+	bool known = false;
+	int rc = wanted(p->h, &list, &count);
+
+	if (rc == FM_OK) {
+		digest_of((const char(*)[65])list, count, set);
+		rc = ask_once(p, set, NULL, 0, &known);
+	}
+	if (rc == FM_OK && !known)
+		rc = ask_once(p, NULL, (const char(*)[65])list, count, &known);
+	free(list);
 	return rc;
 }
 
@@ -192,8 +262,15 @@ int fm_stage_push(struct fm_host *h)
 	struct push p = {.h = h, .piece = FM_BUF_INIT(2 * PIECE_MAX)};
 	uint64_t start = fm_now_ns();
 	char took[32];
+	struct fm_session_traffic before = fm_session_traffic(h->session), after;
 	int rc = ask(&p);
 
+	after = fm_session_traffic(h->session);
+	if (rc == FM_OK && p.count == 0)
+		fm_hostlog_say(h->log,
+		        "push: every tree is there; asking took %llu bytes out, %llu in",
+		        (unsigned long long)(after.sent - before.sent),
+		        (unsigned long long)(after.received - before.received));
 	if (rc == FM_OK && p.count > 0) {
 		fm_host_event(h, "stage", "push", NULL, "%zu source tree%s, %llu bytes", p.count,
 		        p.count == 1 ? "" : "s", (unsigned long long)p.bytes);
