@@ -73,8 +73,12 @@ jq -e '.host.emulator == ""' "$TREE/bundles/$SYSTEM/a-good/evidence.json" >/dev/
 printf '%-14s %-22s %-22s %8s %9s\n' candidate expected seen seconds deadline
 while read -r name status cells words; do
 	[ "${name:0:1}" != '#' ] || continue
-	# qemu-user sets no limit to memory: there the 10 GiB are had, and touching them takes too long
-	[ -z "$emulated" ] || [ "$name" != hungry ] || { status=TIMEOUT words=-; }
+	# qemu-user sets no limit to memory: there the 10 GiB are had, and touching them ends at the deadline or at the memory of
+	# the machine below. Nor does smoke look for properties there, the words that end in a colon.
+	if [ -n "$emulated" ]; then
+		[ "$name" != hungry ] || status='TIMEOUT|CRASH' words=-
+		[ "${words%:}" = "$words" ] || words=-
+	fi
 	bundle=$TREE/bundles/$SYSTEM/$name
 	if [ ! -s "$bundle/evidence.json" ]; then bad "$name: no bundle"; continue; fi
 	read -r seen seconds < <(jq -r '[(.kat[0].status // "-"), ((.kat[0].elapsed_ns // 0) / 1e9 * 10 | floor / 10)] | join(" ")' "$bundle/evidence.json")
@@ -83,7 +87,7 @@ while read -r name status cells words; do
 	limit=$(sed -n 's/^limit = \([0-9]*\) s$/\1/p' "$bundle/$log" | tail -n 1)
 	printf '%-14s %-22s %-22s %8s %9s\n' "$name" "$status/$cells" "$seen/$became" "$seconds" "${limit:--}"
 	why=
-	[ "$seen/$became" = "$status/$cells" ] || why="is $seen/$became, must be $status/$cells"
+	[[ "|$status|" = *"|$seen|"* ]] && [ "$became" = "$cells" ] || why="is $seen/$became, must be $status/$cells"
 	[ -s "$bundle/$log" ] || why="no log $log"
 	[ "$words" = - ] || { jq -r '.. | strings' "$bundle/evidence.json"; cat "$bundle/$log"; } | grep -- "$words" >/dev/null || why="nothing says '$words'"
 	awk -v s="$seconds" -v l="${limit:-0}" 'BEGIN { exit !(s <= l + 4) }' || why="took $seconds s of ${limit:-no} s"
