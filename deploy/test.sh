@@ -45,6 +45,7 @@ end_labs() {   # a test that ran out of time was killed and could not take its l
 packages() {
     local want=("${PKG_BUILD[@]}" "${PKG_VERIFY[@]}" "${PKG_TEST[@]}")
     if wanted 'lab|fleet'; then want+=("${PKG_LAB[@]}" "${PKG_LAB_ARM[@]}"); fi
+    if wanted long; then want+=("${PKG_LONG[@]}"); fi
     command -v dpkg-query >/dev/null || return 0       # another distribution: cmake names what it misses
     pkg_install "${want[@]}"
 }
