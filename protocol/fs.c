@@ -180,7 +180,9 @@ int fm_fs_sha256(int dirfd, const char *path, char hex[65], off_t *size)
 	if ((rc = open_plain(dirfd, path, &fd, &st)) != FM_OK)
 		return rc;
 	fm_sha256_start(&hash);
-	while (got > 0 && (rc = read_some(fd, path, piece, sizeof piece, &got)) == FM_OK) {
+	/* no further read to learn that a file of known size has ended */
+	while (got > 0 && (total == 0 || total != st.st_size) &&
+	        (rc = read_some(fd, path, piece, sizeof piece, &got)) == FM_OK) {
 		fm_sha256_add(&hash, piece, got);
 		total += (off_t)got;
 	}

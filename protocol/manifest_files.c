@@ -9,33 +9,54 @@
 #include <unistd.h>
 
 #define THREADS_MAX 16
-#define BATCH       8192 /* files that a check holds at a time */
+#define FEW_FILES   256
+#define FEW_BYTES   (1u << 20)
 
-/* A plain file as the walk found it; hex is filled when its turn comes. */
-struct file {
-	char *path;
-	uint64_t size;
-	char hex[65];
-	int rc;
-};
-struct files {
-	struct file *list;
+/* Work on many files at once: one(arg, i) for every i below count, on as many threads as there are
+ * processors, or on this one alone. */
+struct many {
+	void (*one)(void *arg, size_t i);
+	void *arg;
 	size_t count;
-	uint64_t bytes;
-	size_t seen; /* files so far, and their bytes: for the limits */
-	uint64_t seen_bytes;
-	enum fm_seal_kind kind;
-	int dirfd;
-	bool sealing;       /* the folder is ours: what a crash left of fm_fs_write goes */
 	atomic_size_t next; /* first one that no thread has taken */
 };
 
-static void files_free(struct files *f)
+static void *work(void *arg)
 {
-	for (size_t i = 0; i < f->count; i++)
-		free(f->list[i].path);
-	free(f->list);
+	struct many *m = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&m->next, 1)) < m->count)
+		m->one(m->arg, i);
+	return NULL;
 }
+
+static void all(void (*one)(void *arg, size_t i), void *arg, size_t count, uint64_t bytes)
+{
+	struct many m = {.one = one, .arg = arg, .count = count};
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	pthread_t thread[THREADS_MAX];
+	size_t want = online < 1 || (bytes < FEW_BYTES && count < FEW_FILES) ? 1
+	              : online > THREADS_MAX                                 ? THREADS_MAX
+	                                                                     : (size_t)online,
+	       extra = 0;
+
+	atomic_init(&m.next, 0);
+	while (extra + 1 < want && pthread_create(&thread[extra], NULL, work, &m) == 0)
+		extra++;
+	work(&m);
+	while (extra > 0)
+		pthread_join(thread[--extra], NULL);
+}
+
+/* What a walk over a folder sees, for the limits of its kind. */
+struct seen {
+	enum fm_seal_kind kind;
+	int dirfd;
+	bool sealing; /* the folder is ours: what a crash left of fm_fs_write goes */
+	size_t files;
+	uint64_t bytes;
+};
 
 /* ".NAME.new": a file that fm_fs_write did not come to rename. */
 static bool is_leftover(const char *path)
@@ -47,7 +68,7 @@ static bool is_leftover(const char *path)
 }
 
 /* Type, name and sizes of what the walk found; *named: a file that the manifest names. */
-static int judge(struct files *f, const char *path, const struct stat *st, bool *named)
+static int judge(struct seen *f, const char *path, const struct stat *st, bool *named)
 {
 	const struct fm_seal_limits *limits = fm_seal_limits(f->kind);
 	char shown[200];
@@ -68,120 +89,91 @@ static int judge(struct files *f, const char *path, const struct stat *st, bool 
 		return unlinkat(f->dirfd, path, 0) == 0 ? FM_OK : fm_fail_errno("%s", shown);
 	if (!fm_path_ok(path))
 		return fm_fail(FM_ERR_FORM, "%s: is a name that no manifest may have", shown);
-	if (f->seen >= limits->files)
+	if (f->files >= limits->files)
 		return fm_fail(FM_ERR_SIZE, "%s: is one file more than the %zu that are allowed",
 		        shown, limits->files);
 	if ((uint64_t)st->st_size > limits->file_bytes)
 		return fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %llu", shown,
 		        (long long)st->st_size, (unsigned long long)limits->file_bytes);
-	f->seen++;
-	f->seen_bytes += (uint64_t)st->st_size;
-	if (limits->all_bytes != 0 && f->seen_bytes > limits->all_bytes)
+	f->files++;
+	f->bytes += (uint64_t)st->st_size;
+	if (limits->all_bytes != 0 && f->bytes > limits->all_bytes)
 		return fm_fail(FM_ERR_SIZE, "%s: with it, the files have more than %llu bytes",
 		        shown, (unsigned long long)limits->all_bytes);
 	*named = true;
 	return FM_OK;
 }
 
-static int judge_file(void *arg, const char *path, const struct stat *st)
+static int walk(const struct seen *f, fm_fs_visit *visit, void *arg)
 {
-	bool named;
-
-	return judge(arg, path, st, &named);
+	return fm_fs_walk(f->dirfd, fm_seal_limits(f->kind)->files * 2 + 64, visit, arg);
 }
+
+/* ---- making one ---- */
+
+struct file {
+	char *path;
+	char hex[65];
+	int rc;
+};
+struct making {
+	struct seen seen;
+	struct file *list;
+	size_t count;
+};
 
 static int keep_file(void *arg, const char *path, const struct stat *st)
 {
-	struct files *f = arg;
+	struct making *f = arg;
 	struct file *file;
 	bool named;
-	int rc = judge(f, path, st, &named);
+	int rc = judge(&f->seen, path, st, &named);
 
 	if (rc != FM_OK || !named)
 		return rc;
 	if ((file = fm_grow(&f->list, &f->count, sizeof *file)) == NULL)
 		return FM_ERR_MEMORY;
-	file->size = (uint64_t)st->st_size;
-	f->bytes += file->size;
 	return (file->path = fm_strdup(path)) == NULL ? FM_ERR_MEMORY : FM_OK;
 }
 
-/* The digest of one file, whose size must still be the one that was noted. */
-static int hash_one(const struct files *f, struct file *file)
+static void hash_file(void *arg, size_t i)
 {
-	off_t size = 0;
-	int rc = fm_fs_sha256(f->dirfd, file->path, file->hex, &size);
+	struct making *f = arg;
 
-	if (rc == FM_OK && (uint64_t)size != file->size)
-		rc = fm_fail(FM_ERR_DIGEST, "%s: changes while it is read", file->path);
-	return rc;
-}
-
-static void *hash_some(void *arg)
-{
-	struct files *f = arg;
-	size_t i;
-
-	while ((i = atomic_fetch_add(&f->next, 1)) < f->count)
-		f->list[i].rc = hash_one(f, &f->list[i]);
-	return NULL;
-}
-
-/* Takes all digests on as many threads as there are processors; each file's rc says how it went. */
-static void hash_all(struct files *f)
-{
-	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	pthread_t thread[THREADS_MAX];
-	size_t want = online < 1             ? 1
-	              : online > THREADS_MAX ? THREADS_MAX
-	                                     : (size_t)online,
-	       extra = 0;
-
-	atomic_init(&f->next, 0);
-	if (f->bytes < 1 << 20)
-		want = 1;
-	while (extra + 1 < want && pthread_create(&thread[extra], NULL, hash_some, f) == 0)
-		extra++;
-	hash_some(f);
-	while (extra > 0)
-		pthread_join(thread[--extra], NULL);
+	f->list[i].rc = fm_fs_sha256(f->seen.dirfd, f->list[i].path, f->list[i].hex, NULL);
 }
 
 /* The error text of a failed file was set in another thread: read again here, so it is set in this
  * one. */
-static int repeat_failure(const struct files *f, struct file *file)
+static int repeat_failure(int dirfd, const char *path, int rc)
 {
-	int rc = hash_one(f, file);
+	char hex[65];
+	int again = fm_fs_sha256(dirfd, path, hex, NULL);
 
-	if (rc != FM_OK)
-		return rc;
-	return fm_fail(file->rc, "%s: could not be read the first time", file->path);
-}
-
-static int walk(struct files *f, fm_fs_visit *visit, void *arg)
-{
-	return fm_fs_walk(f->dirfd, fm_seal_limits(f->kind)->files * 2 + 64, visit, arg);
+	return again != FM_OK ? again : fm_fail(rc, "%s: could not be read the first time", path);
 }
 
 static int make(int dirfd, enum fm_seal_kind kind, bool sealing, struct fm_buf *out)
 {
-	struct files f = {.kind = kind, .dirfd = dirfd, .sealing = sealing};
+	struct making f = {.seen = {.kind = kind, .dirfd = dirfd, .sealing = sealing}};
 	int rc;
 
-	if ((rc = walk(&f, keep_file, &f)) != FM_OK)
+	if ((rc = walk(&f.seen, keep_file, &f)) != FM_OK)
 		goto out;
 	if (f.count == 0) {
 		rc = fm_fail(
 		        FM_ERR_FORM, "folder without a file: a manifest has at least one line");
 		goto out;
 	}
-	hash_all(&f);
+	all(hash_file, &f, f.count, f.seen.bytes);
 	for (size_t i = 0; i < f.count && rc == FM_OK; i++)
 		rc = f.list[i].rc != FM_OK
-		             ? repeat_failure(&f, &f.list[i])
+		             ? repeat_failure(dirfd, f.list[i].path, f.list[i].rc)
 		             : fm_buf_printf(out, "%s  %s\n", f.list[i].hex, f.list[i].path);
 out:
-	files_free(&f);
+	for (size_t i = 0; i < f.count; i++)
+		free(f.list[i].path);
+	free(f.list);
 	return rc;
 }
 
@@ -195,12 +187,17 @@ int fm_manifest_make_own(int dirfd, enum fm_seal_kind kind, struct fm_buf *out)
 	return make(dirfd, kind, true, out);
 }
 
-/* A check goes along the folder and the manifest, both sorted, a batch of files at a time: memory
- * does not grow with the tree. */
+/* ---- checking one ---- */
+
+enum state { STATE_THERE, STATE_MISSING, STATE_OTHER, STATE_UNREAD };
+
+/* The walk goes along the lines of the manifest, both sorted, and only then the files are read,
+ * line after line: what is held is a byte per line. */
 struct check {
-	struct files batch;
+	struct seen seen;
 	const struct fm_manifest *m;
-	size_t next; /* line of the manifest that no file was compared with yet */
+	unsigned char *state; /* of each line */
+	size_t next;          /* line that no file was compared with yet */
 	fm_manifest_report *report;
 	void *arg;
 	int rc;
@@ -217,68 +214,69 @@ static void finding(struct check *c, const char *path, const char *what)
 	}
 }
 
-static void files_forget(struct files *f)
+static void missing(struct check *c)
 {
-	for (size_t i = 0; i < f->count; i++)
-		free(f->list[i].path);
-	f->count = 0;
-	f->bytes = 0;
+	finding(c, c->m->entries[c->next].path, "missing");
+	c->state[c->next++] = STATE_MISSING;
 }
 
-/* Hashes the batch and compares it with its part of the manifest. */
-static int settle(struct check *c)
+static int compare_name(void *arg, const char *path, const struct stat *st)
 {
-	const struct fm_manifest *m = c->m;
-	struct files *f = &c->batch;
-	int rc;
+	struct check *c = arg;
+	bool named;
+	int rc = judge(&c->seen, path, st, &named), order = -1;
 
-	hash_all(f);
-	for (size_t k = 0; k < f->count; k++) {
-		struct file *file = &f->list[k];
-
-		while (c->next < m->count && strcmp(m->entries[c->next].path, file->path) < 0)
-			finding(c, m->entries[c->next++].path, "missing");
-		if (c->next == m->count || strcmp(m->entries[c->next].path, file->path) != 0) {
-			finding(c, file->path, "extra");
-			continue;
-		}
-		if (file->rc != FM_OK && file->rc != FM_ERR_DIGEST &&
-		        (rc = repeat_failure(f, file)) != FM_OK)
-			return rc;
-		if (file->rc != FM_OK || strcmp(m->entries[c->next].hex, file->hex) != 0)
-			finding(c, file->path, "digest");
+	if (rc != FM_OK || !named)
+		return rc;
+	while (c->next < c->m->count && (order = strcmp(c->m->entries[c->next].path, path)) < 0)
+		missing(c);
+	if (c->next < c->m->count && order == 0)
 		c->next++;
-	}
-	files_forget(f);
+	else
+		finding(c, path, "extra");
 	return FM_OK;
 }
 
-static int check_file(void *arg, const char *path, const struct stat *st)
+static void compare_digest(void *arg, size_t i)
 {
 	struct check *c = arg;
-	int rc = keep_file(&c->batch, path, st);
+	const struct fm_manifest_entry *e = &c->m->entries[i];
+	char hex[65];
 
-	return rc == FM_OK && c->batch.count == BATCH ? settle(c) : rc;
+	if (c->state[i] != STATE_THERE)
+		return;
+	if (fm_fs_sha256(c->seen.dirfd, e->path, hex, NULL) != FM_OK)
+		c->state[i] = STATE_UNREAD;
+	else if (strcmp(hex, e->hex) != 0)
+		c->state[i] = STATE_OTHER;
 }
 
 int fm_manifest_check(int dirfd, enum fm_seal_kind kind, const struct fm_manifest *m,
         fm_manifest_report *report, void *arg)
 {
-	struct check c = {
-	        .batch = {.kind = kind, .dirfd = dirfd}, .m = m, .report = report, .arg = arg};
-	struct files limits = c.batch;
-	int rc;
+	struct check c = {.seen = {.kind = kind, .dirfd = dirfd},
+	        .m = m,
+	        .state = fm_alloc(m->count + 1),
+	        .report = report,
+	        .arg = arg};
+	int rc = c.state == NULL ? FM_ERR_MEMORY : walk(&c.seen, compare_name, &c);
 
-	/* first all types, names and sizes, then the first byte */
-	if ((rc = walk(&limits, judge_file, &limits)) != FM_OK ||
-	        (rc = walk(&c.batch, check_file, &c)) != FM_OK || (rc = settle(&c)) != FM_OK)
+	if (rc != FM_OK)
 		goto out;
 	while (c.next < m->count)
-		finding(&c, m->entries[c.next++].path, "missing");
+		missing(&c);
+	all(compare_digest, &c, m->count, c.seen.bytes);
+	for (size_t i = 0; i < m->count; i++) {
+		if (c.state[i] == STATE_UNREAD &&
+		        (rc = repeat_failure(dirfd, m->entries[i].path, FM_ERR_SYSTEM)) != FM_OK)
+			goto out;
+		if (c.state[i] == STATE_OTHER)
+			finding(&c, m->entries[i].path, "digest");
+	}
 	if (c.rc != FM_OK)
 		rc = fm_fail(c.rc, "%s", c.first != NULL ? c.first : "files differ");
 out:
 	free(c.first);
-	files_free(&c.batch);
+	free(c.state);
 	return rc;
 }
