@@ -85,16 +85,15 @@ static int parse_line(
 {
 	char shown[120];
 
-	fm_escape(line, len, shown, sizeof shown);
 	if (len < HEX + 3 || strlen(line) != len || line[HEX] != ' ' || line[HEX + 1] != ' ')
 		return fm_fail(FM_ERR_FORM,
 		        "manifest line %zu: read '%s', expected 64 hex digits, two spaces, a path",
-		        number, shown);
+		        number, fm_escape(line, len, shown, sizeof shown));
 	line[HEX] = '\0';
 	if (!fm_hex64_ok(line))
 		return fm_fail(FM_ERR_FORM,
 		        "manifest line %zu: read '%s', expected 64 lower-case hex digits", number,
-		        shown);
+		        fm_escape(line, HEX, shown, sizeof shown));
 	e->hex = line;
 	e->path = line + HEX + 2;
 	if (!fm_path_ok(e->path))
@@ -106,7 +105,7 @@ static int parse_line(
 		        FM_PARTS_MAX);
 	if (before != NULL && strcmp(before, e->path) >= 0)
 		return fm_fail(FM_ERR_FORM, "manifest line %zu: %s is not sorted behind %.200s",
-		        number, shown, before);
+		        number, e->path, before);
 	return FM_OK;
 }
 
@@ -122,9 +121,9 @@ static size_t count_lines(const char *text, size_t len)
 	return count;
 }
 
-int fm_manifest_parse(const char *text, size_t len, size_t max_files, struct fm_manifest *out)
+int fm_manifest_take(struct fm_buf *text, size_t max_files, struct fm_manifest *out)
 {
-	size_t count = count_lines(text, len);
+	size_t len = text->len, count = count_lines(text->data, len);
 	struct fm_manifest m = {NULL, 0, NULL};
 	int rc = FM_ERR_MEMORY;
 	char *at;
@@ -136,11 +135,10 @@ int fm_manifest_parse(const char *text, size_t len, size_t max_files, struct fm_
 	if (count > max_files)
 		return fm_fail(
 		        FM_ERR_SIZE, "manifest: has %zu lines, allowed are %zu", count, max_files);
-	if ((m.text = fm_alloc(len)) == NULL ||
-	        (m.entries = fm_alloc_array(count, sizeof *m.entries)) == NULL)
+	m.text = at = text->data;
+	*text = FM_BUF_INIT(text->max);
+	if ((m.entries = fm_alloc_array(count, sizeof *m.entries)) == NULL)
 		goto out;
-	memcpy(m.text, text, len);
-	at = m.text;
 	for (size_t i = 0; i < count; i++) {
 		char *lf = memchr(at, '\n', len - (size_t)(at - m.text));
 
@@ -158,6 +156,18 @@ int fm_manifest_parse(const char *text, size_t len, size_t max_files, struct fm_
 	m = (struct fm_manifest){NULL, 0, NULL};
 out:
 	fm_manifest_free(&m);
+	return rc;
+}
+
+int fm_manifest_parse(const char *text, size_t len, size_t max_files, struct fm_manifest *out)
+{
+	struct fm_buf copy = FM_BUF_INIT(len);
+	int rc = len == 0 ? FM_OK : fm_buf_put(&copy, text, len);
+
+	*out = (struct fm_manifest){NULL, 0, NULL};
+	if (rc == FM_OK)
+		rc = fm_manifest_take(&copy, max_files, out);
+	fm_buf_free(&copy);
 	return rc;
 }
 

@@ -43,17 +43,21 @@ FM_CHECK int fm_manifest_parse(
  * folders are hashed on one thread per processor. */
 FM_CHECK int fm_manifest_make(int dirfd, enum fm_seal_kind kind, struct fm_buf *out);
 
-/* The same for a folder that is about to be sealed, which only we write to: files ".NAME.new" that a
- * killed fm_fs_write left are removed first. */
+/* The same for a folder that is about to be sealed, which only we write to: files ".NAME.new" that
+ * a killed fm_fs_write left are removed first. */
 FM_CHECK int fm_manifest_make_own(int dirfd, enum fm_seal_kind kind, struct fm_buf *out);
 
 /* Every listed file is there with its digest and within the limits, and nothing else is there. All
- * findings of kind missing/digest/extra are given to report (may be NULL), the first one decides
- * the code. Types, names and sizes of all come before the first byte is read; memory does not grow
- * with the folder. */
+ * findings are given to report (may be NULL), first those of names, missing or extra, then those of
+ * kind digest, each in the order of the paths; the first one decides the code. Types, names and
+ * sizes of all come before the first byte is read; beside the manifest it holds a byte per line. */
 typedef void fm_manifest_report(void *arg, const char *path, const char *what);
 FM_CHECK int fm_manifest_check(int dirfd, enum fm_seal_kind kind, const struct fm_manifest *m,
         fm_manifest_report *report, void *arg);
+
+/* The same with a text that may be large: it is taken out of the buffer, not copied, once its lines
+ * are counted. */
+FM_CHECK int fm_manifest_take(struct fm_buf *text, size_t max_files, struct fm_manifest *out);
 
 const struct fm_manifest_entry *fm_manifest_find(
         const struct fm_manifest *m, const char *path); /* NULL if absent */

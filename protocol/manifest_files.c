@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define THREADS_MAX 16
+#define SHOWN       200
 #define FEW_FILES   256
 #define FEW_BYTES   (1u << 20)
 
@@ -67,11 +68,16 @@ static bool is_leftover(const char *path)
 	return len > 5 && name[0] == '.' && strcmp(name + len - 4, ".new") == 0;
 }
 
+static const char *show(const char *path, char shown[SHOWN])
+{
+	return fm_escape(path, strlen(path), shown, SHOWN);
+}
+
 /* Type, name and sizes of what the walk found; *named: a file that the manifest names. */
 static int judge(struct seen *f, const char *path, const struct stat *st, bool *named)
 {
 	const struct fm_seal_limits *limits = fm_seal_limits(f->kind);
-	char shown[200];
+	char shown[SHOWN];
 
 	*named = false;
 	if (S_ISDIR(st->st_mode)) {
@@ -80,26 +86,29 @@ static int judge(struct seen *f, const char *path, const struct stat *st, bool *
 			return FM_FS_SKIP;
 		return FM_OK;
 	}
-	fm_escape(path, strlen(path), shown, sizeof shown);
 	if (!S_ISREG(st->st_mode))
-		return fm_fail(FM_ERR_FORM, "%s: is neither a plain file nor a folder", shown);
+		return fm_fail(
+		        FM_ERR_FORM, "%s: is neither a plain file nor a folder", show(path, shown));
 	if (fm_manifest_outside(f->kind, path))
 		return FM_OK;
 	if (f->sealing && is_leftover(path))
-		return unlinkat(f->dirfd, path, 0) == 0 ? FM_OK : fm_fail_errno("%s", shown);
+		return unlinkat(f->dirfd, path, 0) == 0 ? FM_OK
+		                                        : fm_fail_errno("%s", show(path, shown));
 	if (!fm_path_ok(path))
-		return fm_fail(FM_ERR_FORM, "%s: is a name that no manifest may have", shown);
+		return fm_fail(
+		        FM_ERR_FORM, "%s: is a name that no manifest may have", show(path, shown));
 	if (f->files >= limits->files)
 		return fm_fail(FM_ERR_SIZE, "%s: is one file more than the %zu that are allowed",
-		        shown, limits->files);
+		        show(path, shown), limits->files);
 	if ((uint64_t)st->st_size > limits->file_bytes)
-		return fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %llu", shown,
-		        (long long)st->st_size, (unsigned long long)limits->file_bytes);
+		return fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %llu",
+		        show(path, shown), (long long)st->st_size,
+		        (unsigned long long)limits->file_bytes);
 	f->files++;
 	f->bytes += (uint64_t)st->st_size;
 	if (limits->all_bytes != 0 && f->bytes > limits->all_bytes)
 		return fm_fail(FM_ERR_SIZE, "%s: with it, the files have more than %llu bytes",
-		        shown, (unsigned long long)limits->all_bytes);
+		        show(path, shown), (unsigned long long)limits->all_bytes);
 	*named = true;
 	return FM_OK;
 }

@@ -66,6 +66,7 @@ int fm_seal_check_manifest(int dirfd, enum fm_seal_kind kind, const struct fm_pu
 	size_t files = fm_seal_limits(kind)->files;
 	struct fm_buf text = FM_BUF_INIT(0), sig = FM_BUF_INIT(0);
 	struct fm_manifest parsed = {NULL, 0, NULL};
+	char digest[65];
 	int rc;
 
 	if (hex != NULL)
@@ -75,12 +76,14 @@ int fm_seal_check_manifest(int dirfd, enum fm_seal_kind kind, const struct fm_pu
 	if ((rc = read_part(dirfd, FM_SIG_NAME, FM_SSHSIG_MAX, &sig)) != FM_OK ||
 	        (rc = read_part(dirfd, FM_MANIFEST_NAME, files * LINE_MAX_BYTES, &text)) != FM_OK ||
 	        (rc = fm_sshsig_verify(pub, fm_seal_namespace(kind), text.data, text.len, sig.data,
-	                 sig.len)) != FM_OK ||
-	        (rc = fm_manifest_parse(text.data, text.len, files, &parsed)) != FM_OK ||
+	                 sig.len)) != FM_OK)
+		goto out;
+	fm_sha256_hex(text.data, text.len, digest);
+	if ((rc = fm_manifest_take(&text, files, &parsed)) != FM_OK ||
 	        (rc = check_outside(kind, &parsed)) != FM_OK)
 		goto out;
 	if (hex != NULL)
-		fm_sha256_hex(text.data, text.len, hex);
+		memcpy(hex, digest, sizeof digest);
 	if (m != NULL) {
 		*m = parsed;
 		parsed = (struct fm_manifest){NULL, 0, NULL};

@@ -94,7 +94,7 @@ static bool in_words(const char *list, const char *word)
 static int check(const struct fm_world_line *l, size_t form)
 {
 	const size_t first = forms[form].named ? 1 : 0;
-	int64_t value;
+	int64_t value = 0;
 	int rc;
 
 	if (l->words <= first)

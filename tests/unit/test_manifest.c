@@ -215,8 +215,8 @@ static void all_findings_are_told(void **state)
 	scratch_put(&s, "zlast", "");
 	assert_fails(FM_ERR_DIGEST, "0first: extra",
 	        fm_manifest_check(s.fd, FM_SEAL_TREE, &m, collect, &told));
-	assert_string_equal(told.data, "0first=extra MANIFEST.sha256.bak=extra a.b=digest "
-	                               "plan/MANIFEST.sha256=missing zlast=extra ");
+	assert_string_equal(told.data, "0first=extra MANIFEST.sha256.bak=extra "
+	                               "plan/MANIFEST.sha256=missing zlast=extra a.b=digest ");
 	assert_int_equal(mkfifoat(s.fd, "fifo", 0600), 0);
 	assert_fails(FM_ERR_FORM, "fifo", fm_manifest_check(s.fd, FM_SEAL_TREE, &m, NULL, NULL));
 	fm_manifest_free(&m);
