@@ -46,6 +46,7 @@ packages() {
     local want=("${PKG_BUILD[@]}" "${PKG_VERIFY[@]}" "${PKG_TEST[@]}")
     if wanted 'lab|fleet'; then want+=("${PKG_LAB[@]}" "${PKG_LAB_ARM[@]}"); fi
     if wanted long; then want+=("${PKG_LONG[@]}"); fi
+    if wanted long && [ "$(. /etc/os-release && echo "$ID")" = debian ]; then want+=("${PKG_BROWSER[@]}"); fi   # Ubuntu's is a snap
     command -v dpkg-query >/dev/null || return 0       # another distribution: cmake names what it misses
     pkg_install "${want[@]}"
 }

@@ -105,7 +105,8 @@ static void borders(struct frame *f, const struct fm_series *s, size_t count)
 
 static void axes(struct frame *f, const struct fm_series *s, size_t count, const char *unit)
 {
-	double last = -100;
+	double label[FM_CHART_POINTS];
+	size_t labelled = 0;
 
 	for (int e = (int)floor(f->y0) - 1; e <= (int)ceil(f->y1); e++)
 		for (int m = 0; m < 3; m++) {
@@ -128,9 +129,12 @@ static void axes(struct frame *f, const struct fm_series *s, size_t count, const
 				continue;
 			svg(f, "<path class=\"grid\" d=\"M%.2f %.2fV%.2f\"/>\n", x, TOP,
 			        HEIGHT - BOTTOM);
-			if (x - last < 24 && i == 0)
+			bool near = false; /* labels that would touch are left out */
+			for (size_t n = 0; n < labelled; n++)
+				near = near || fabs(x - label[n]) < 24;
+			if (near || labelled == FM_CHART_POINTS)
 				continue;
-			last = x;
+			label[labelled++] = x;
 			double bytes = s[i].point[k].x;
 			svg(f,
 			        bytes < 1024 ? "<text x=\"%.2f\" y=\"%.2f\" "

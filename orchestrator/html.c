@@ -296,7 +296,7 @@ static const char *list(struct html *h, const char *s)
 
 static const char *fence(struct html *h, const char *s)
 {
-	say(h, "<pre><code>");
+	say(h, "<pre tabindex=\"0\"><code>");
 	for (s = next_line(line_end(s)); *s != '\0' && strncmp(s, "```", 3) != 0;
 	        s = next_line(line_end(s))) {
 		escaped(h, s, (size_t)(line_end(s) - s));

@@ -194,10 +194,14 @@ static void write_seal(struct fm_page *p, const struct fm_side *s)
 	        "on the measured host.\n"
 	        "- Tree: the number to quote is the SHA-256 of MANIFEST.sha256 in the tree's top "
 	        "folder, signed by the "
-	        "controller; it cannot stand on a page that it covers.\n\nChecked in the tree's "
+	        "controller; it cannot stand on a page that it covers.\n"
+	        "- Files: [MANIFEST.sha256](../bundles/%s/%s/MANIFEST.sha256), "
+	        "[its signature](../bundles/%s/%s/MANIFEST.sha256.sig), "
+	        "[keys](../trust/allowed_signers), [the tree's "
+	        "manifest](../MANIFEST.sha256).\n\nChecked in the tree's "
 	        "folder with stock tools, or by "
 	        "`fleetmark verify`:\n\n",
-	        s->manifest_sha256, system, fingerprint);
+	        s->manifest_sha256, system, fingerprint, system, id, system, id);
 	fm_page(p,
 	        "```\n"
 	        "ssh-keygen -Y verify -f trust/allowed_signers -I %s -n bundle.v1@fleetmark \\\n"
