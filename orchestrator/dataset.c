@@ -3,6 +3,7 @@
 
 #include "orchestrator/jsonr.h"
 #include "orchestrator/number.h"
+#include "orchestrator/out.h"
 #include "protocol/fs.h"
 
 #include <errno.h>
@@ -111,7 +112,7 @@ static int read_builds(int dirfd, struct fm_dataset_system *s)
 
 /* A walk over the records of a system, or of one candidate. */
 struct walk {
-	const struct fm_dataset *d;
+	struct fm_dataset *d;
 	struct fm_dataset_system *s; /* first pass: looks for the environment */
 	const char *id;              /* second pass */
 	struct fm_cells *cells;
@@ -167,7 +168,9 @@ static int look_for_environment(void *arg, const char *path, const struct stat *
 		return strchr(path, '/') == NULL ? add_candidate(w->s, path) : FM_OK;
 	if (w->rc == FOUND)
 		return FM_OK;
-	if ((rc = read_record(w, path, &r, &text)) != FM_OK)
+	if ((rc = read_record(w, path, &r, &text)) == FM_ERR_FORM || rc == FM_ERR_SIZE)
+		return FM_OK; /* told when its cell is read */
+	if (rc != FM_OK)
 		return rc;
 	fm_buf_free(&text);
 	bool two = r.complete && r.environment.value[FM_ENV_CPU_NUMBER].number == 2;
@@ -313,6 +316,58 @@ static int read_entry(const struct fm_json_node *o, struct fm_builds *builds)
 	return FM_OK;
 }
 
+static void tell(struct fm_dataset *d, int code)
+{
+	d->findings++;
+	fm_out_error(code, NULL, NULL, NULL);
+}
+
+/* A record that was refused with this thread's error: a failed cell with the name of its file,
+ * "<label>__<operation>_<bytes>.json". */
+static int refuse(struct walk *w, int code, const char *path)
+{
+	const char *gap = strstr(path, "__"), *end = strrchr(path, '.'), *digits;
+	char label[FM_LABEL_MAX + 1], number[24] = "0";
+	struct fm_cell_fig *c;
+	uint64_t bytes;
+
+	if (gap == NULL || end == NULL || end <= gap + 2 || strcmp(end, ".json") != 0 ||
+	        (size_t)(gap - path) > FM_LABEL_MAX || (size_t)(end - gap) > sizeof c->key)
+		return code;
+	snprintf(label, sizeof label, "%.*s", (int)(gap - path), path);
+	if (!label_ok(label) || (c = fm_cells_add(w->cells)) == NULL)
+		return code;
+	snprintf(c->label, sizeof c->label, "%s", label);
+	snprintf(c->instance, sizeof c->instance, "%.64s", label);
+	snprintf(c->key, sizeof c->key, "%.*s", (int)(end - gap - 2), gap + 2);
+	if ((digits = strrchr(c->key, '_')) != NULL)
+		snprintf(number, sizeof number, "%.20s", digits + 1);
+	if (fm_parse_u64(number, 1u << 30, &bytes) == FM_OK)
+		c->bytes = (int64_t)bytes;
+	if (!label_ok(c->key)) /* it will stand on pages */
+		snprintf(c->key, sizeof c->key, "unknown");
+	c->state = FM_CELL_FAILED;
+	snprintf(c->klass, sizeof c->klass, "record");
+	snprintf(c->reason, sizeof c->reason, "%s", fm_error_reason(code));
+	c->text = fm_strdup(fm_error_text());
+	tell(w->d, code);
+	return c->text == NULL ? FM_ERR_MEMORY : FM_OK;
+}
+
+/* Of a label of these cells there is no build entry. */
+static void tell_builds(struct fm_dataset *d, const struct fm_dataset_system *s, const char *id,
+        const struct fm_cells *cells, const struct fm_builds *builds)
+{
+	for (size_t i = 0; i < cells->count; i++) {
+		const char *label = cells->list[i].label;
+		if ((i > 0 && strcmp(cells->list[i - 1].label, label) == 0) ||
+		        fm_builds_find(builds, label) != NULL)
+			continue;
+		tell(d, fm_fail(FM_ERR_FORM, "%s/build.json: instances: no entry %s/%s", s->name,
+		                id, label));
+	}
+}
+
 static int one_record(void *arg, const char *path, const struct stat *st)
 {
 	struct walk *w = arg;
@@ -323,7 +378,9 @@ static int one_record(void *arg, const char *path, const struct stat *st)
 
 	if (S_ISDIR(st->st_mode))
 		return fm_fail(FM_ERR_FORM, "%s/%.200s: a folder among records", w->prefix, path);
-	if ((rc = read_record(w, path, &r, &text)) != FM_OK)
+	if ((rc = read_record(w, path, &r, &text)) == FM_ERR_FORM || rc == FM_ERR_SIZE)
+		return refuse(w, rc, path);
+	if (rc != FM_OK)
 		return rc;
 	*w->own = *w->own || r.own;
 	if (w->each != NULL)
@@ -337,9 +394,9 @@ static int one_record(void *arg, const char *path, const struct stat *st)
 	return rc;
 }
 
-int fm_dataset_candidate(const struct fm_dataset *d, const struct fm_dataset_system *s,
-        const char *id, struct fm_cells *cells, struct fm_builds *builds, bool *own,
-        fm_dataset_each *each, void *arg)
+int fm_dataset_candidate(struct fm_dataset *d, const struct fm_dataset_system *s, const char *id,
+        struct fm_cells *cells, struct fm_builds *builds, bool *own, fm_dataset_each *each,
+        void *arg)
 {
 	struct walk w = {.d = d, .id = id, .cells = cells, .own = own, .each = each, .arg = arg};
 	const struct fm_json_node *list, *m;
@@ -363,5 +420,7 @@ int fm_dataset_candidate(const struct fm_dataset *d, const struct fm_dataset_sys
 	rc = fm_fs_walk(fd, MOST_FILES, one_record, &w);
 	close(fd);
 	fm_cells_sort(cells);
+	if (rc == FM_OK)
+		tell_builds(d, s, id, cells, builds);
 	return rc;
 }

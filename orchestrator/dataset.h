@@ -18,6 +18,7 @@ struct fm_dataset {
 	int dirfd;
 	struct fm_dataset_system *systems; /* in order of their campaigns' start, then name */
 	size_t count;
+	size_t findings; /* records refused and build entries missing, each told when it was met */
 };
 
 /* Opens the folder and reads campaign.json, build.json and, of every system, the first complete
@@ -26,10 +27,13 @@ struct fm_dataset {
 FM_CHECK int fm_dataset_open(const char *path, struct fm_dataset *out);
 void fm_dataset_close(struct fm_dataset *d);
 
-/* Cells and build entries of one candidate; own: a record has the object `fleetmark`. records (may
- * be NULL) is called with each record. */
+/* Cells and build entries of one candidate. A record that does not hold is told as an error with
+ * file and field, counted in d->findings and becomes a failed cell of class `record`, named by its
+ * file, whose text is that error; an instance without a build entry is told and counted
+ * too. FM_ERR_FORM: a file that is not named like a record; own: a record has the object
+ * `fleetmark`. records (may be NULL) is called with each record. */
 typedef int fm_dataset_each(void *arg, const struct fm_record *r, const char *text, size_t len);
-FM_CHECK int fm_dataset_candidate(const struct fm_dataset *d, const struct fm_dataset_system *s,
+FM_CHECK int fm_dataset_candidate(struct fm_dataset *d, const struct fm_dataset_system *s,
         const char *id, struct fm_cells *cells, struct fm_builds *builds, bool *own,
         fm_dataset_each *each, void *arg);
 

@@ -218,6 +218,12 @@ static void write_kat(
 		fm_page(p, "\n");
 	}
 	fm_page(p, "\n");
+	for (size_t i = 0; i < count && d->side != NULL; i++)
+		if (fm_builds_find(d->builds, labels[i]) == NULL)
+			fm_page(p,
+			        "The data set has no build entry for `%s`: its flags and known "
+			        "answers are not known.\n\n",
+			        labels[i]);
 }
 
 static void write_performance(struct fm_page *p, const struct fm_page_published *d)

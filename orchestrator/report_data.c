@@ -165,6 +165,11 @@ int fm_report_data(
 end:
 	if (rc == FM_OK && (rc = fm_sink_sync(&j.sink)) == FM_OK)
 		rc = fm_sink_verdict(&j.sink);
+	if (rc == FM_OK && d.findings > 0)
+		rc = fm_fail(FM_ERR_FORM,
+		        "%s: %zu finding%s in the data set, named above; the pages show the rest "
+		        "and say what is missing",
+		        data, d.findings, d.findings == 1 ? "" : "s");
 out:
 	free(j.systems);
 	fm_names_free(&j.names);

@@ -93,7 +93,8 @@ sed -E -e 's/"candidate": "hash-07"/"candidate": "iccs"/' -e 's/"(label|instance
 	-e 's/"variant": "reference"/"variant": "iccs-baseline"/' -e 's/"cycles": [0-9]+/"cycles": 56200000/' \
 	-e 's/"(mean_cycles|median_trial_cycles)": [0-9.]+/"\1": 2810.0/' \
 	"$sample/data/arm_1/records/hash-07/Dragon-512__hash_32.json" > "$work/base/arm_1/records/iccs/pseudoXOF-512__hash_32.json"
-"$fleetmark" report --layout published --data "$work/base" -o "$work/out"
+"$fleetmark" report --layout published --data "$work/base" -o "$work/out" 2> "$work/err" || [ $? -eq 4 ] || fail "baseline: $(cat "$work/err")"
+grep -qF 'no entry iccs/pseudoXOF-512' "$work/err" || fail "the missing build entry was not told"
 summary=$work/out/performance/summary_arm_1.md
 # shellcheck disable=SC2016
 grep -qF '| `pseudoXOF-512` | 2810 |' "$summary" || fail "summary: no baseline row"
@@ -115,12 +116,47 @@ grep -qF '0.743 (0.738–0.748) | 0.742 | 3.23 | 1.86 | 0.577 (0.573–0.581)' "
 [ "$(wc -l < "$work/own/data/processes.csv")" -eq 116 ] || fail "processes.csv: not 5 x 23 rows"
 [ "$(grep -c 'outlier 1 of 5' "$work/own/data/cells.csv")" -eq 2 ] || fail "cells.csv: not the two outliers"
 
-# bad input is named with file and field
+# bad input is named with file and field; the page shows the rest and says what is missing
+spoil() { # NAME WORDS-OF-THE-ERROR SED-PROGRAM [FILE]: a record of Eijen-256 spoiled, all else as it was
+	local file=${4:-records/hash-09/Eijen-256__hash_32.json} status=0
+	rm -rf "$work/bad" "$work/out"
+	cp -R "$sample/data" "$work/bad"
+	sed -i -E "$3" "$work/bad/arm_1/$file"
+	! cmp -s "$work/bad/arm_1/$file" "$sample/data/arm_1/$file" || fail "$1: nothing was spoiled"
+	"$fleetmark" report --data "$work/bad" -o "$work/out" 2> "$work/err" || status=$?
+	[ "$status" -eq 4 ] || fail "$1: exit status $status: $(cat "$work/err")"
+	grep -qF "arm_1/$file: " "$work/err" || fail "$1: the file is not named: $(cat "$work/err")"
+	grep -qE -- "$2" "$work/err" || fail "$1: said: $(cat "$work/err")"
+	# shellcheck disable=SC2016
+	grep -qF '| `Eijen-256` | 128 B |' "$work/out/hash-09/perf_arm_1.md" || fail "$1: the good rows are gone"
+	cases=$((cases + 1))
+}
+spoiled() { # the same, and the page names the record
+	spoil "$@"
+	# shellcheck disable=SC2016
+	grep -qF '| `Eijen-256` | 32 B | failed: record |' "$work/out/hash-09/perf_arm_1.md" || fail "$1: the page does not show the hole"
+	grep -qF 'Eijen-256\_\_hash\_32.json: ' "$work/out/hash-09/perf_arm_1.md" || grep -qF 'Eijen-256__hash_32.json: ' "$work/out/hash-09/perf_arm_1.md" ||
+		fail "$1: the page does not say why"
+}
+cases=0
+spoiled 'missing field' 'wall_s|mean_seconds' '/"mean_seconds"/d'
+spoiled 'missing environment' 'cpu_number' '/"cpu_number"/d'
+spoiled 'other schema' 'schema: read 3, allowed is 2' 's/"schema": 2/"schema": 3/'
+spoiled 'NaN' 'hash_32.json: ' 's/"mean_cycles": [0-9.]+/"mean_cycles": NaN/'
+spoiled '2^53 + 1' 'cycles|measurements' '0,/"cycles": [0-9]+/s//"cycles": 9007199254740993/'
+spoiled 'trial count' 'trials: 5, but plan.trials says 4' 's/"trials": 5/"trials": 4/'
+spoiled 'wrong statistic' 'mean_cycles: stored 1.5, the trials give' 's/"mean_cycles": [0-9.]*/"mean_cycles": 1.5/'
+# shellcheck disable=SC2016
+spoiled 'two records for one cell' 'the record inside belongs into Eijen-256__hash_128.json' \
+	"1r $sample/data/arm_1/records/hash-09/Eijen-256__hash_128.json"$'\n''1,$d'
+# shellcheck disable=SC2016
+spoiled 'cut short' 'hash_32.json: ' '100,$d'
+spoil 'no build entry' 'build.json: instances: no entry hash-09/Eijen-256' 's/"hash-09\/Eijen-256"/"hash-09\/Eijen-257"/; s/"label": "Eijen-256"/"label": "Eijen-257"/' build.json
+# shellcheck disable=SC2016
+grep -qF 'no build entry for `Eijen-256`' "$work/out/hash-09/perf_arm_1.md" || fail "the page does not say that the build entry is missing"
+rm -rf "$work/bad"
 cp -R "$sample/data" "$work/bad"
-record=$work/bad/arm_1/records/hash-09/Eijen-256__hash_32.json
-sed -i 's/"mean_cycles": [0-9.]*/"mean_cycles": 1.5/' "$record"
-if "$fleetmark" report --data "$work/bad" -o "$work/out" 2> "$work/err"; then
-	fail "a statistic that does not follow from the trials was accepted"
-fi
-grep -q 'Eijen-256__hash_32.json: mean_cycles' "$work/err" || fail "said: $(cat "$work/err")"
-echo "report_published: 4 pages equal byte for byte, $rows rows found in the tables"
+mv "$work/bad/arm_1/records/hash-09/Eijen-256__hash_32.json" "$work/bad/arm_1/records/hash-09/notes.txt"
+if "$fleetmark" report --data "$work/bad" -o "$work/out" 2> "$work/err"; then fail "a foreign file among records was taken"; fi
+grep -qF 'notes.txt' "$work/err" || fail "foreign file: $(cat "$work/err")"
+echo "report_published: 4 pages equal byte for byte, $rows rows found in the tables, $cases kinds of bad input named"
