@@ -21,7 +21,7 @@ const struct fm_option fm_option_table[] = {
         {'c', "candidate", FM_OPTION_TEXT, "IDS", "only these candidates: globs joined by commas",
                 FIELD(candidates), true},
         {0, "profile", FM_OPTION_TEXT, "NAME",
-                "guide (default) or smoke (seconds, not for publication)", FIELD(profile), true},
+                "guide (default), rigorous (until 0.5 %) or smoke (seconds)", FIELD(profile), true},
         {'j', "jobs", FM_OPTION_NUMBER, "N", "hosts at a time, 1 to 128; default: all", FIELD(jobs),
                 true},
         {0, "json", FM_OPTION_FLAG, NULL, "one JSON object per event on stdout", FIELD(json), true},

@@ -28,6 +28,11 @@ build 0 "$T/src"
 [ ! -s "$T/log" ] || fail "it was not silent"
 [ "$("$T/out/fleetmark-worker" --version)" = "fleetmark-worker $(sed -n 's/^project(fleetmark VERSION \([0-9.]*\).*/\1/p' "$ROOT/CMakeLists.txt")" ] \
     || fail "the version is not that of CMakeLists.txt"
+# made-up machines are for tests: what hosts run holds no word of them
+grep -q 'chain_permille' "$ROOT/protocol/world.c" || fail "the words looked for are not those of the source"
+for word in chain_permille fleetmark-world running_permille world_turn test_world -- --world; do
+    [ "$word" = -- ] || ! grep -qaF -e "$word" "$T"/out/fleetmark-* || fail "'$word' is in a program for hosts"
+done
 "$T/out/fleetmark-agent" --version > "$T/log" || fail "the agent does not start"
 
 # no compiler; one that builds nothing; no libsodium
