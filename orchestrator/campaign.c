@@ -1,5 +1,6 @@
 /* campaign.c: opens a campaign: folder, lock, journal, plan sealed once and compared ever after. */
 #include "orchestrator/campaign.h"
+#include "orchestrator/hint.h"
 #include "orchestrator/out.h"
 #include "orchestrator/trust.h"
 #include "protocol/digest.h"
@@ -39,6 +40,7 @@ static int set_keys(struct fm_campaign *c, struct fm_plan *p)
 {
 	struct fm_trust trust = {0};
 	struct fm_buf names = FM_BUF_INIT(4096);
+	char hint[1000];
 	int fd = -1;
 	int rc = fm_fs_dir(c->home->dirfd, "trust", &fd);
 
@@ -55,8 +57,8 @@ static int set_keys(struct fm_campaign *c, struct fm_plan *p)
 			rc = fm_buf_printf(&names, " %s", p->systems[i].name);
 	}
 	if (rc == FM_OK && names.len > 0)
-		rc = fm_fail(FM_ERR_UNENROLLED, "not enrolled:%s; first: fleetmark enrol%s",
-		        names.data, names.data);
+		rc = fm_fail(FM_ERR_UNENROLLED, "not enrolled:%s; first: %s", names.data,
+		        fm_hint(c->options, hint, sizeof hint, "enrol%s", names.data));
 	fm_trust_free(&trust);
 	fm_buf_free(&names);
 	if (fd >= 0)
@@ -94,6 +96,12 @@ static void tell_change(void *arg, const char *candidate, const char *what, cons
 	fm_say("  %s %s: %s", candidate, what, path);
 }
 
+/* Its inventory was made in memory. */
+static bool is_try(const struct fm_campaign *c)
+{
+	return c->inventory != NULL && c->inventory->path != NULL && c->inventory->path[0] == '\0';
+}
+
 /* Which files changed, and both ways on: the old sources, or a campaign of its own. */
 static int tell_difference(const struct fm_campaign *c, int rc)
 {
@@ -105,14 +113,10 @@ static int tell_difference(const struct fm_campaign *c, int rc)
 	if (count > FM_PLAN_CHANGES)
 		fm_say("  and %zu more files", count - FM_PLAN_CHANGES);
 	fm_campaign_fresh_name(c->options->results, c->name, fresh);
-	if (c->inventory != NULL && c->inventory->path != NULL && c->inventory->path[0] == '\0')
-		snprintf(command, sizeof command, "fleetmark try --results another folder");
+	if (is_try(c))
+		snprintf(command, sizeof command, "fleetmark try --results DIR");
 	else
-		snprintf(command, sizeof command, "fleetmark run%s%s %s",
-		        c->inventory == NULL || c->inventory->path == NULL ? "" : " -i ",
-		        c->inventory == NULL || c->inventory->path == NULL ? ""
-		                                                           : c->inventory->path,
-		        fresh);
+		fm_hint(c->options, command, sizeof command, "run %s", fresh);
 	return fm_fail(rc,
 	        "campaign %s cannot go on: %s; put back what was planned and run it again, or, "
 	        "to start anew with what is there now: %s",
@@ -169,6 +173,81 @@ static int make_same(struct fm_campaign *c, struct fm_inventory *inv)
 	return rc == FM_OK ? rc : tell_difference(c, rc);
 }
 
+/* Does the list, joined by commas, hold this word? */
+static bool holds(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = list; *at != '\0'; at += strcspn(at, ",")) {
+		at += *at == ',';
+		if (strncmp(at, word, len) == 0 && (at[len] == ',' || at[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static bool same_versions(const struct fm_plan *p, const char *list)
+{
+	bool used[FM_VERSIONS] = {false}, same = true;
+
+	for (size_t i = 0; i < p->candidates.count; i++)
+		for (size_t n = 0; n < p->candidates.list[i].count; n++)
+			for (int v = 0; v < FM_VERSIONS; v++)
+				used[v] |= p->candidates.list[i].instances[n].version[v].exists;
+	for (int v = 0; v < FM_VERSIONS; v++)
+		same = same && used[v] == holds(list, fm_version_name[v]);
+	return same;
+}
+
+/* A campaign goes on as it was planned: what is asked for now must not differ. */
+static int check_asked(const struct fm_campaign *c)
+{
+	const struct fm_options *o = c->options;
+	const char *what = NULL, *now = NULL;
+	char fresh[FM_NAME_MAX + 1], command[1000];
+	bool any = false;
+
+	if (o->said.profile && strcmp(o->profile, c->plan.profile) != 0) {
+		what = "profile";
+		now = o->profile;
+	} else if (o->said.kat && strcmp(o->kat, c->plan.kat) != 0) {
+		what = "kat";
+		now = o->kat;
+	} else if (o->said.versions && !same_versions(&c->plan, o->versions)) {
+		what = "versions";
+		now = o->versions;
+	}
+	if (what != NULL) {
+		fm_campaign_fresh_name(o->results, c->name, fresh);
+		return fm_fail(FM_ERR_USAGE,
+		        "campaign %s was planned without --%s %s; leave that out to go on with "
+		        "it, or start anew: %s",
+		        c->name, what, now,
+		        fm_hint(o, command, sizeof command, "run %s --%s %s", fresh, what, now));
+	}
+	for (size_t i = 0; i < c->plan.candidates.count; i++)
+		any = any || fm_campaign_wants(c, c->plan.candidates.list[i].id);
+	return any ? FM_OK
+	           : fm_fail(FM_ERR_USAGE, "-c %s chooses nothing of campaign %s", o->candidates,
+	                     c->name);
+}
+
+static int check_expiry(const struct fm_campaign *c)
+{
+	char now[21], fresh[FM_NAME_MAX + 1], merge[1000], run[1000];
+
+	fm_stamp_now(now);
+	if (strcmp(now, c->plan.expires_at) <= 0)
+		return FM_OK;
+	fm_campaign_fresh_name(c->options->results, c->name, fresh);
+	return fm_fail(FM_ERR_EXPIRED,
+	        "the plan of campaign %s ended at %s: no host may work by it any more. What came "
+	        "is sealed by: %s; to start anew: %s",
+	        c->name, c->plan.expires_at,
+	        fm_hint(c->options, merge, sizeof merge, "redo merge %s", c->name),
+	        fm_hint(c->options, run, sizeof run, "run %s", fresh));
+}
+
 static int open_folders(struct fm_campaign *c, const char *results)
 {
 	int rc;
@@ -215,7 +294,8 @@ int fm_campaign_open(struct fm_campaign *c, const struct fm_options *o, struct f
 		rc = seal_plan(c);
 	if (rc == FM_OK)
 		rc = read_plan(c);
-	if (rc == FM_OK && c->resumed)
+	if (rc == FM_OK && c->resumed && (rc = check_asked(c)) == FM_OK &&
+	        (rc = check_expiry(c)) == FM_OK)
 		rc = make_same(c, inv);
 	if (rc == FM_OK && strcmp(c->plan.agent_source_sha256, c->agent.sha256) != 0)
 		rc = tell_difference(
@@ -295,14 +375,9 @@ void fm_campaign_progress(struct fm_campaign *c, int64_t cells)
 
 char *fm_campaign_again(const struct fm_campaign *c, char *out, size_t size)
 {
-	const char *file = c->inventory != NULL ? c->inventory->path : NULL;
-
-	if (file != NULL && file[0] == '\0') /* made in memory */
-		snprintf(out, size, "the same fleetmark try");
-	else if (file == NULL || strcmp(file, "fleetmark.ini") == 0)
-		snprintf(out, size, "fleetmark run %s", c->name);
-	else
-		snprintf(out, size, "fleetmark run -i %s %s", file, c->name);
+	if (!is_try(c))
+		return fm_hint(c->options, out, size, "run %s", c->name);
+	snprintf(out, size, "the same fleetmark try");
 	return out;
 }
 

@@ -67,7 +67,7 @@ static void percent_decode(char *text)
 /* "check severity state value source" */
 static void take_check(struct visit *v, const char *value)
 {
-	char copy[1100], text[1100], *field[5], *save = NULL;
+	char copy[1100], text[1100], shown[2][500], *field[5], *save = NULL;
 
 	snprintf(copy, sizeof copy, "%s", value);
 	for (int i = 0; i < 5; i++) {
@@ -75,9 +75,11 @@ static void take_check(struct visit *v, const char *value)
 		if (field[i] == NULL)
 			return;
 	}
-	percent_decode(field[3]);
-	percent_decode(field[4]);
-	snprintf(text, sizeof text, "%s, %s", field[3], field[4]);
+	for (int i = 0; i < 2; i++) { /* a line end in it must not look like a line of ours */
+		percent_decode(field[3 + i]);
+		fm_escape(field[3 + i], strlen(field[3 + i]), shown[i], sizeof shown[i]);
+	}
+	snprintf(text, sizeof text, "%s, %s", shown[0], shown[1]);
 	note(v, field[0], field[1], field[2], text);
 	if (strcmp(field[1], "refuse") == 0 && strcmp(field[2], "bad") == 0 && v->rc == FM_OK)
 		v->rc = fm_fail(FM_ERR_REFUSED, "%s: %s", field[0], text);

@@ -4,9 +4,8 @@
 #include "orchestrator/command.h"
 #include "orchestrator/out.h"
 #include "orchestrator/run.h"
+#include "orchestrator/stage_keep.h"
 #include "orchestrator/stage_revoke.h"
-#include "protocol/fs.h"
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,23 +38,6 @@ static bool chosen(const char *patterns, const char *name)
 	return patterns == NULL;
 }
 
-/* The accepted bundle leaves bundles/: nothing is deleted. */
-static int set_aside(struct fm_campaign *c, const struct fm_job *job)
-{
-	char from[300], to[300];
-	int fd = -1;
-	int rc = fm_fs_mkdirs(c->incoming, "superseded", 0755, &fd);
-
-	if (fd >= 0)
-		close(fd);
-	snprintf(from, sizeof from, "bundles/%s/%s", job->system, job->candidate);
-	snprintf(to, sizeof to, "incoming/superseded/%s-%s.%d", job->system, job->candidate,
-	        job->attempt);
-	if (rc != FM_OK || faccessat(c->dirfd, from, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-		return rc;
-	return fm_fs_rename(c->dirfd, from, to);
-}
-
 /* Rejected ones have no open nonce and are not asked for again by themselves: they get a new one
  * now. */
 static int again(struct fm_campaign *c, const char *stage, const char *system,
@@ -74,7 +56,7 @@ static int again(struct fm_campaign *c, const char *stage, const char *system,
 	else
 		rc = fm_journal_issue(c->journal, system, candidate, &issued);
 	if (rc == FM_OK && accepted)
-		rc = set_aside(c, &job);
+		rc = fm_keep_set_aside(c, system, candidate);
 	if (rc == FM_OK) {
 		fm_result("%s %s: %s is done again by the next run", system, candidate, stage);
 		++*count;

@@ -15,7 +15,7 @@ struct fm_options {
 	const char *limit;      /* -l: comma-separated names, globs, ranges, !name, @failed, @unreachable; NULL: all */
 	const char *candidates; /* -c: comma-separated globs over candidate ids; NULL: all in algos/ with origin = own */
 	const char *versions;   /* --versions: comma-separated; default "reference" */
-	const char *profile;    /* smoke, guide (default), rigorous once it exists */
+	const char *profile;    /* smoke, guide (default), rigorous */
 	const char *kat;        /* standard (default) or full */
 	const char *campaign;   /* --campaign FILE: campaign INI that presets the above */
 	const char *results;    /* default "results" */
@@ -32,6 +32,9 @@ struct fm_options {
 	const char *notify;     /* run --notify URL, else $FLEETMARK_NOTIFY */
 	const char *archive;    /* fetch --archive FILE: the package at hand */
 	const char *name;       /* campaign: operand NAME, else the campaign file's; NULL: <inventory's stem>-<profile> */
+	struct {
+		bool profile, kat, versions, root;
+	} said;                 /* named by the user, in words or a campaign file: not a default */
 	int jobs;               /* -j; 0: default */
 	int verbose;            /* -v counted */
 	bool json, quiet, dry_run, yes, strict, check;

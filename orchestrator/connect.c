@@ -17,6 +17,7 @@
 
 #define ADDRESS_WAIT    (10 * FM_S)
 #define USER_TIMEOUT_MS 30000
+#define SLICE_MS        100 /* of a lookup, between looks at the wake descriptor */
 
 static void set_options(int fd)
 {
@@ -61,21 +62,86 @@ static int try_address(const struct addrinfo *a, int wake, uint64_t deadline, in
 	return FM_OK;
 }
 
-int fm_connect(
-        const char *host, int port, int family, int wake, uint64_t deadline, int *fd, char peer[64])
+/* What one lookup needs until the resolver's thread is done with it. */
+struct lookup {
+	struct addrinfo hints;
+	struct gaicb request;
+	char host[300], service[8];
+};
+
+/* Asks the resolver, at most until deadline or a wake. A lookup that is given up and cannot be
+ * cancelled still belongs to the resolver's thread, so its few hundred bytes are left to it. */
+static int look_up(struct lookup *l, int wake, uint64_t deadline, int *status)
 {
-	struct addrinfo hints = {
-	        .ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct gaicb *list[1] = {&l->request};
+	struct pollfd none = {.fd = -1};
+	const struct timespec slice = {0, SLICE_MS * 1000000};
+	int rc = FM_OK;
+
+	*status = getaddrinfo_a(GAI_NOWAIT, list, 1, NULL);
+	if (*status != 0)
+		return FM_OK;
+	while (rc == FM_OK && gai_error(&l->request) == EAI_INPROGRESS) {
+		(void)gai_suspend((const struct gaicb *const *)list, 1, &slice);
+		rc = fm_transport_wait(&none, 1, wake, fm_now_ns());
+		if (rc == FM_ERR_TIMEOUT)
+			rc = fm_now_ns() < deadline ? FM_OK : FM_ERR_TIMEOUT;
+	}
+	*status = gai_error(&l->request);
+	if (rc != FM_OK && *status == EAI_INPROGRESS && gai_cancel(&l->request) == EAI_CANCELED)
+		*status = EAI_CANCELED;
+	return rc;
+}
+
+/* The addresses of a name; *out is freed with freeaddrinfo. Literals never leave this thread. */
+static int resolve(const char *host, int port, int family, int wake, uint64_t deadline,
+        struct addrinfo **out)
+{
+	struct lookup *l = fm_alloc(sizeof *l);
+	int status, rc = FM_OK;
+
+	*out = NULL;
+	if (l == NULL)
+		return FM_ERR_MEMORY;
+	memset(l, 0, sizeof *l);
+	snprintf(l->host, sizeof l->host, "%s", host);
+	snprintf(l->service, sizeof l->service, "%d", port);
+	l->hints = (struct addrinfo){.ai_family = family,
+	        .ai_socktype = SOCK_STREAM,
+	        .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST};
+	status = getaddrinfo(host, l->service, &l->hints, out);
+	if (status == EAI_NONAME) {
+		l->hints.ai_flags = AI_NUMERICSERV;
+		l->request = (struct gaicb){.ar_name = l->host,
+		        .ar_service = l->service,
+		        .ar_request = &l->hints};
+		rc = look_up(l, wake, deadline, &status);
+		*out = status == 0 ? l->request.ar_result : NULL;
+	}
+	if (rc == FM_ERR_TIMEOUT)
+		rc = fm_fail(FM_ERR_RESOLVE, "%s: the resolver does not answer", host);
+	else if (rc == FM_OK && status != 0)
+		rc = fm_fail(FM_ERR_RESOLVE, "%s: %s", host,
+		        status == EAI_SYSTEM ? strerror(errno) : gai_strerror(status));
+	if (rc != FM_OK && *out != NULL) {
+		freeaddrinfo(*out);
+		*out = NULL;
+	}
+	if (status != EAI_INPROGRESS)
+		free(l);
+	return rc;
+}
+
+int fm_connect(
+        const char *host, int port, int family, int wake, uint64_t deadline, int *fd)
+{
 	struct addrinfo *list = NULL;
-	char service[8];
 	int rc;
 
 	*fd = -1;
-	snprintf(service, sizeof service, "%d", port);
-	rc = getaddrinfo(host, service, &hints, &list);
-	if (rc != 0)
-		return fm_fail(FM_ERR_RESOLVE, "%s: %s", host,
-		        rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
+	rc = resolve(host, port, family, wake, deadline, &list);
+	if (rc != FM_OK)
+		return rc;
 	rc = fm_fail(FM_ERR_RESOLVE, "%s has no address", host);
 	for (const struct addrinfo *a = list; a != NULL; a = a->ai_next) {
 		uint64_t now = fm_now_ns();
@@ -84,8 +150,6 @@ int fm_connect(
 			rc = fm_fail(FM_ERR_TIMEOUT, "no answer");
 			break;
 		}
-		if (getnameinfo(a->ai_addr, a->ai_addrlen, peer, 64, NULL, 0, NI_NUMERICHOST) != 0)
-			peer[0] = '\0';
 		rc = try_address(
 		        a, wake, deadline - now > ADDRESS_WAIT ? now + ADDRESS_WAIT : deadline, fd);
 		if (rc == FM_OK || rc == FM_ERR_INTERRUPTED)

@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Looks the name up (in this thread: a slow resolver delays only this host), tries address after
- * address, at most 10 s each. *fd is non-blocking, CLOEXEC, with TCP_NODELAY, keepalive (lost after
- * about 30 s) and TCP_USER_TIMEOUT. peer (64 bytes) gets the address reached. FM_ERR_RESOLVE,
+/* Looks the name up (a slow resolver delays only this host, and not beyond the deadline), tries
+ * address after address, at most 10 s each. *fd is non-blocking, CLOEXEC, with TCP_NODELAY, keepalive (lost after
+ * about 30 s) and TCP_USER_TIMEOUT. FM_ERR_RESOLVE,
  * FM_ERR_CONNECT (the last address's reason), FM_ERR_TIMEOUT, FM_ERR_INTERRUPTED. */
 FM_CHECK int fm_connect(const char *host, int port, int family, int wake, uint64_t deadline,
-        int *fd, char peer[64]);
+        int *fd);
 
 struct fm_ssh_target;
 

@@ -1,5 +1,6 @@
 /* host_thread.c: one host from connect to the last bundle, top to bottom, with retries of the line.
  */
+#include "orchestrator/hint.h"
 #include "orchestrator/host.h"
 #include "orchestrator/hostlog.h"
 #include "orchestrator/notify.h"
@@ -57,7 +58,7 @@ static int settle(struct fm_host *h)
 	if (strcmp(h->end_state, "cancelled") == 0) {
 		klass = "host-state";
 		reason = "cancelled";
-		text = "cancelled on the host";
+		text = h->end_text[0] != '\0' ? h->end_text : "cancelled on the host";
 	} else if (strcmp(h->end_state, "failed") == 0) {
 		klass = h->end_class;
 		reason = h->end_reason;
@@ -124,16 +125,22 @@ static int work(struct fm_host *h)
 /* Told to stop: the remote job ends, unless we only detach. */
 static void stop_remote(struct fm_host *h)
 {
-	char state[16] = "";
+	char state[16] = "", command[1000];
 
-	if (fm_pool_detached() || !h->running || h->session == NULL)
+	if (fm_pool_detached() || !h->running)
 		return;
-	if (fm_session_cancel(h->session, h->campaign->name, state, CANCEL_WAIT_S) == FM_OK)
+	if (h->session == NULL)
+		fm_say("%s: no line to it; its job goes on until its lease ends, or until: %s",
+		        h->system->name,
+		        fm_hint(h->campaign->options, command, sizeof command, "cancel -l %s %s",
+		                h->system->name, h->campaign->name));
+	else if (fm_session_cancel(h->session, h->campaign->name, state, CANCEL_WAIT_S) == FM_OK)
 		fm_host_event(h, "stopped", NULL, NULL,
 		        "nothing of ours runs there any more (job %s)", state);
 	else
-		fm_say("%s: could not be told to stop (%s); its job ends with its lease",
-		        h->system->name, fm_error_text());
+		fm_say("%s: did not say within %d s that it stopped (%s); if it did not, its job "
+		       "ends with its lease",
+		        h->system->name, CANCEL_WAIT_S, fm_error_text());
 }
 
 static int once(struct fm_host *h)
@@ -200,25 +207,28 @@ static int wait_busy(struct fm_host *h, uint64_t *since, int *seconds)
 	return rc == FM_ERR_TIMEOUT ? FM_OK : rc;
 }
 
-static const char *next_step(const struct fm_host *h, int code, char out[400])
+static const char *next_step(const struct fm_host *h, int code, char out[1000])
 {
 	const char *klass = fm_error_class(code), *name = h->system->name;
+	const struct fm_options *o = h->campaign->options;
+	char command[800];
 
 	if (strcmp(klass, "hostkey") == 0)
-		snprintf(out, 400,
-		        "check the fingerprint on the host itself, then fleetmark enrol %s", name);
+		snprintf(out, 1000, "check the fingerprint on the host itself, then %s",
+		        fm_hint(o, command, sizeof command, "enrol %s", name));
 	else if (strcmp(klass, "auth") == 0)
-		snprintf(out, 400, "put the public key into authorized_keys of that account");
+		snprintf(out, 1000, "put the public key into authorized_keys of that account");
 	else if (code == FM_ERR_MISSING)
-		snprintf(out, 400, "install it there, then run the same command again");
+		snprintf(out, 1000, "install it there, then run the same command again");
 	else
-		snprintf(out, 400, "fleetmark check -l %s, then run the same command again", name);
+		snprintf(out, 1000, "%s, then run the same command again",
+		        fm_hint(o, command, sizeof command, "check -l %s", name));
 	return out;
 }
 
 static void told_failure(struct fm_host *h, int rc)
 {
-	char next[400];
+	char next[1000];
 
 	h->rc = rc;
 	snprintf(h->text, sizeof h->text, "%s", fm_error_text());
@@ -258,7 +268,10 @@ void fm_host_run(void *arg, int wake)
 		uint64_t offset = h->offset;
 
 		rc = once(h);
-		if (rc == FM_ERR_BUSY) {
+		if (rc != FM_ERR_BUSY) {
+			busy_since = 0;
+			busy_s = 0;
+		} else {
 			rc = wait_busy(h, &busy_since, &busy_s);
 			if (rc != FM_OK)
 				break;
@@ -273,6 +286,7 @@ void fm_host_run(void *arg, int wake)
 			int waited = back_off(h, attempt);
 
 			if (waited != FM_OK) {
+				stop_remote(h);
 				rc = waited;
 				break;
 			}

@@ -326,6 +326,10 @@ int fm_options_finish(struct fm_options *o)
 		o->inventory = inventory;
 	if (o->inventory == NULL && access("fleetmark.ini", F_OK) == 0)
 		o->inventory = "fleetmark.ini";
+	o->said.root = o->root != NULL;
+	o->said.versions = o->versions != NULL;
+	o->said.profile = o->profile != NULL;
+	o->said.kat = o->kat != NULL;
 	if (o->root == NULL)
 		o->root = default_root();
 	if (o->versions == NULL)

@@ -3,6 +3,7 @@
 #include "orchestrator/run.h"
 #include "orchestrator/enrol.h"
 #include "orchestrator/events.h"
+#include "orchestrator/hint.h"
 #include "orchestrator/host.h"
 #include "orchestrator/notify.h"
 #include "orchestrator/out.h"
@@ -55,6 +56,7 @@ static bool was_rejected(struct fm_campaign *c, const char *system, const char *
 	struct fm_job *jobs = NULL;
 	size_t count = 0;
 	bool rejected = false;
+	char hint[1000];
 
 	if (fm_journal_jobs(c->journal, &jobs, &count) != FM_OK)
 		return false;
@@ -65,10 +67,10 @@ static bool was_rejected(struct fm_campaign *c, const char *system, const char *
 	}
 	free(jobs);
 	if (rejected)
-		fm_say("%s %s: its bundle was rejected; to have it done again: fleetmark redo "
-		       "measure -l "
-		       "%s -c %s %s",
-		        system, candidate, system, candidate, c->name);
+		fm_say("%s %s: its bundle was rejected; to have it done again: %s", system,
+		        candidate,
+		        fm_hint(c->options, hint, sizeof hint, "redo measure -l %s -c %s %s",
+		                system, candidate, c->name));
 	return rejected;
 }
 

@@ -1,5 +1,6 @@
 /* run_finish.c: the end of a run: tree merged, pages written, sealed, verified once more, and said
  * in a screen. */
+#include "orchestrator/hint.h"
 #include "orchestrator/out.h"
 #include "orchestrator/report.h"
 #include "orchestrator/run.h"
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MERGES 5 /* tries, while other campaigns of the same home end */
 
 struct tally {
 	size_t accepted, failed, missing, rejected, total;
@@ -45,7 +48,7 @@ static bool same_fault(const struct fm_tree_cell *a, const struct fm_tree_cell *
 static void tell_fault(const struct fm_campaign *c, const struct fm_tree_cell *f, size_t n)
 {
 	struct fm_cell cell;
-	char again[600];
+	char again[1000], redo[1000];
 
 	if (fm_cell_parse(f->cell, &cell) != FM_OK)
 		return;
@@ -56,8 +59,10 @@ static void tell_fault(const struct fm_campaign *c, const struct fm_tree_cell *f
 	        strcmp(f->status, "missing") == 0)
 		fm_result("    to try again: %s", again);
 	else
-		fm_result("    to try again: fleetmark redo measure -l %s -c %s %s && %s",
-		        cell.system, cell.candidate, c->name, again);
+		fm_result("    to try again: %s && %s",
+		        fm_hint(c->options, redo, sizeof redo, "redo measure -l %s -c %s %s",
+		                cell.system, cell.candidate, c->name),
+		        again);
 }
 
 static void tell_faults(const struct fm_campaign *c, const struct fm_tree *t)
@@ -126,6 +131,22 @@ static int any_accepted(const struct fm_campaign *c, bool *any)
 	return rc;
 }
 
+/* Merge, pages, seal. Where another campaign of this home was sealed in between, once more: its
+ * tree is the one before. */
+static int make_tree(struct fm_campaign *c, char sha256[65])
+{
+	int rc = FM_ERR_BUSY;
+
+	for (int i = 0; rc == FM_ERR_BUSY && i < MERGES; i++) {
+		rc = fm_tree_merge(c->dirfd, &c->plan, c->journal, c->home);
+		if (rc == FM_OK)
+			rc = fm_report_tree(c->dirfd, c->options->base, false);
+		if (rc == FM_OK)
+			rc = fm_tree_seal(c->dirfd, c->journal, c->home, sha256);
+	}
+	return rc;
+}
+
 int fm_run_finish(struct fm_campaign *c, int *status)
 {
 	struct fm_tree tree = {0};
@@ -141,13 +162,8 @@ int fm_run_finish(struct fm_campaign *c, int *status)
 		*status = 3;
 		return FM_REPORTED;
 	}
-	if (rc == FM_OK && !fm_journal_is_sealed(c->journal, sha256)) {
-		rc = fm_tree_merge(c->dirfd, &c->plan, c->journal, c->home);
-		if (rc == FM_OK)
-			rc = fm_report_tree(c->dirfd, c->options->base, false);
-		if (rc == FM_OK)
-			rc = fm_tree_seal(c->dirfd, c->journal, c->home, sha256);
-	}
+	if (rc == FM_OK && !fm_journal_is_sealed(c->journal, sha256))
+		rc = make_tree(c, sha256);
 	if (rc != FM_OK)
 		return fm_wrap(rc, "%s", c->path);
 	rc = fm_tree_verify(

@@ -49,6 +49,9 @@ static int read_reply(const struct fm_frame *frame, struct fm_text *reply)
 	if (rc == FM_OK)
 		rc = fm_text_take(reply, "text", &text);
 	code = rc == FM_OK ? fm_error_lookup(klass, reason) : FM_ERR_FRAME;
+	/* Codes that mean something of our own: a host cannot say them. */
+	if (code == FM_ERR_INTERRUPTED || code == FM_ERR_TIMEOUT)
+		code = FM_ERR_REFUSED;
 	if (rc == FM_OK)
 		(void)fm_fail(code, "%s", fm_escape(text, strlen(text), shown, sizeof shown));
 	fm_text_free(reply);

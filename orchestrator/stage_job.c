@@ -1,4 +1,5 @@
 /* stage_job.c: the job of a host: plan sent, dispatches issued and started, progress followed. */
+#include "orchestrator/evidence.h"
 #include "orchestrator/host.h"
 #include "orchestrator/hostlog.h"
 #include "orchestrator/out.h"
@@ -287,6 +288,12 @@ static int on_line(void *arg, const struct fm_line *l)
 		snprintf(h->end_class, sizeof h->end_class, "%s", text_of(l, "class"));
 		snprintf(h->end_reason, sizeof h->end_reason, "%s", text_of(l, "reason"));
 		snprintf(h->end_text, sizeof h->end_text, "%s", text_of(l, "text"));
+		/* These words go into tree.json, which readers check: no word of a host's own. */
+		if (strcmp(h->end_state, "failed") == 0 &&
+		        !fm_reason_ok(h->end_class, h->end_reason)) {
+			snprintf(h->end_class, sizeof h->end_class, "internal");
+			snprintf(h->end_reason, sizeof h->end_reason, "internal");
+		}
 	} else if (strcmp(l->kind, "start") == 0) {
 		h->end_state[0] = '\0';
 	}

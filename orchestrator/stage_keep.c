@@ -35,6 +35,27 @@ static int move_to(
 	return fm_fs_rename(c->dirfd, from, to);
 }
 
+int fm_keep_set_aside(const struct fm_campaign *c, const char *system, const char *candidate)
+{
+	char parent[PATH_SIZE], from[PATH_SIZE], to[PATH_SIZE];
+	int fd = -1;
+	int rc = fm_fs_mkdirs(c->incoming, "superseded", 0755, &fd);
+
+	if (fd >= 0)
+		close(fd);
+	snprintf(parent, sizeof parent, "incoming/superseded");
+	snprintf(from, sizeof from, "bundles/%s/%s", system, candidate);
+	if (rc != FM_OK || faccessat(c->dirfd, from, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		return rc;
+	for (int i = 1; i <= TRIES; i++) {
+		snprintf(to, sizeof to, "%s/%s-%s.%d", parent, system, candidate, i);
+		if (faccessat(c->dirfd, to, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+			return fm_fs_rename(c->dirfd, from, to);
+	}
+	return fm_fail(FM_ERR_CONFLICT, "%s/%s holds %d of %s %s; move some away", c->path, parent,
+	        TRIES, system, candidate);
+}
+
 int fm_keep_accepted(
         struct fm_host *h, struct fm_host_job *j, const char *folder, const char *manifest_sha256)
 {
@@ -51,8 +72,10 @@ int fm_keep_accepted(
 	if (rc != FM_OK)
 		return rc;
 	snprintf(parent, sizeof parent, "bundles/%s", h->system->name);
-	rc = again ? fm_fs_remove(c->incoming, folder)
-	           : move_to(c, folder, parent, j->candidate->id);
+	if (again)
+		rc = fm_fs_remove(c->incoming, folder);
+	else if ((rc = fm_keep_set_aside(c, h->system->name, j->candidate->id)) == FM_OK)
+		rc = move_to(c, folder, parent, j->candidate->id);
 	if (rc != FM_OK)
 		return rc;
 	j->done = true;
@@ -114,30 +137,33 @@ int fm_keep_rejected(struct fm_host *h, struct fm_host_job *j, const char *folde
 	return rc;
 }
 
-/* Is incoming/<folder> the bundle with this manifest? */
-static bool has_manifest(const struct fm_campaign *c, const char *folder, const char *manifest)
+/* Is dirfd/<folder> the bundle with this manifest? */
+static bool has_manifest(int dirfd, const char *folder, const char *manifest)
 {
 	char path[PATH_SIZE], hex[65];
 
 	snprintf(path, sizeof path, "%s/%s", folder, FM_MANIFEST_NAME);
-	return fm_fs_sha256(c->incoming, path, hex, NULL) == FM_OK && strcmp(hex, manifest) == 0;
+	return fm_fs_sha256(dirfd, path, hex, NULL) == FM_OK && strcmp(hex, manifest) == 0;
 }
 
-/* An accepted job without its folder: find it among the leftovers. */
+/* An accepted job without its folder: find it among the leftovers. What a broken-off redo left in
+ * its place makes room first. */
 static int repair_job(struct fm_campaign *c, const struct fm_job *job, DIR *dir)
 {
 	char parent[PATH_SIZE], path[PATH_SIZE];
 	const struct dirent *e;
-	struct stat st;
+	int rc;
 
 	snprintf(parent, sizeof parent, "bundles/%s", job->system);
 	snprintf(path, sizeof path, "bundles/%s/%s", job->system, job->candidate);
-	if (fstatat(c->dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (has_manifest(c->dirfd, path, job->manifest_sha256))
 		return FM_OK;
+	if ((rc = fm_keep_set_aside(c, job->system, job->candidate)) != FM_OK)
+		return rc;
 	rewinddir(dir);
 	while ((e = readdir(dir)) != NULL) {
 		if (strncmp(e->d_name, ".in-", 4) == 0 &&
-		        has_manifest(c, e->d_name, job->manifest_sha256)) {
+		        has_manifest(c->incoming, e->d_name, job->manifest_sha256)) {
 			fm_say("%s: finishing the interrupted arrival of %s", job->system,
 			        job->candidate);
 			return move_to(c, e->d_name, parent, job->candidate);

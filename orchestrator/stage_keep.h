@@ -10,6 +10,10 @@
 FM_CHECK int fm_keep_accepted(
         struct fm_host *h, struct fm_host_job *j, const char *folder, const char *manifest_sha256);
 
+/* Moves bundles/<system>/<candidate>, if it is there, to incoming/superseded/: nothing is deleted. */
+FM_CHECK int fm_keep_set_aside(
+        const struct fm_campaign *c, const char *system, const char *candidate);
+
 /* rejected/<system>/<candidate>.<attempt>/ with reason.txt made of this thread's error text;
  * journal `rejected`. code is why. */
 FM_CHECK int fm_keep_rejected(struct fm_host *h, struct fm_host_job *j, const char *folder,

@@ -65,7 +65,7 @@ char *fm_ssh_known_hosts(const struct fm_home *home)
 /* Socket and key exchange: everything before anybody is believed. */
 int fm_ssh_reach(struct fm_transport *t, const struct fm_home *home, uint64_t deadline)
 {
-	char peer[64] = "", *store = fm_ssh_known_hosts(home);
+	char *store = fm_ssh_known_hosts(home);
 	int fd = -1, rc;
 
 	signal(SIGPIPE, SIG_IGN); /* libssh writes to sockets that may be gone */
@@ -75,7 +75,7 @@ int fm_ssh_reach(struct fm_transport *t, const struct fm_home *home, uint64_t de
 		rc = fm_connect_proxy(&t->target, store, &fd, &t->proxy);
 	else if (rc == FM_OK)
 		rc = fm_connect(t->target.hostname, t->target.port, t->target.family, t->wake,
-		        deadline, &fd, peer);
+		        deadline, &fd);
 	if (rc == FM_OK && (t->s = ssh_new()) == NULL) {
 		close(fd);
 		rc = FM_ERR_MEMORY;

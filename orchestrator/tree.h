@@ -34,7 +34,7 @@ FM_CHECK int fm_tree_merge(int dirfd, const struct fm_plan *plan, struct fm_jour
         const struct fm_home *home);
 
 /* The last act: seals the tree, chains it (home's last tree), writes the journal line. sha256 gets
- * the tree number. */
+ * the tree number. FM_ERR_BUSY: another tree was sealed since the merge; merge again. */
 FM_CHECK int fm_tree_seal(
         int dirfd, struct fm_journal *journal, struct fm_home *home, char sha256[65]);
 

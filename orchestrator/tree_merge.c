@@ -41,14 +41,15 @@ static void set_verdict(struct verdict *v, const char *status, const char *klass
 
 /* A system that was never dispatched or did not answer: what the journal says of the host, else
  * that nothing came. */
-static void missing_verdict(struct merge *m, const char *system, struct verdict *v)
+static void missing_verdict(struct merge *m, const char *system, bool asked, struct verdict *v)
 {
 	char klass[24], reason[24], text[256];
 
 	fm_journal_host_state(m->journal, system, klass, reason, text);
 	if (klass[0] == '\0')
 		set_verdict(v, "missing", "transport", "dropped",
-		        "no answer before the campaign ended");
+		        asked ? "no answer before the campaign ended"
+		              : "not asked before the campaign ended");
 	else
 		set_verdict(v, "missing", klass, reason, text);
 }
@@ -70,7 +71,7 @@ static void job_verdict(struct merge *m, const struct fm_job *job, struct verdic
 		        v, "missing", "measure", "superseded", "asked for again by the operator");
 		return;
 	default:
-		missing_verdict(m, job->system, v);
+		missing_verdict(m, job->system, true, v);
 	}
 }
 
@@ -133,7 +134,7 @@ static void put_jobs_of(
 
 		(void)snprintf(none.system, sizeof none.system, "%s", system);
 		(void)snprintf(none.candidate, sizeof none.candidate, "%s", candidate);
-		missing_verdict(m, system, &v);
+		missing_verdict(m, system, false, &v);
 		put_job(w, &none, &v);
 	}
 }
@@ -200,7 +201,7 @@ static void unbundled_verdict(struct merge *m, const struct fm_cell *cell, struc
 	        i < m->count && is_of(&m->jobs[i], cell->system, cell->candidate); i++)
 		last = &m->jobs[i];
 	if (last == NULL) {
-		missing_verdict(m, cell->system, v);
+		missing_verdict(m, cell->system, false, v);
 		return;
 	}
 	job_verdict(m, last, v);
