@@ -8,6 +8,8 @@
 
 #define COMMAND_MS (600u * 1000u)
 #define FILE_LIMIT ((uint64_t)1 << 30)
+#define LOG_OUTPUT (6u << 20)  /* of one unit's log, where what commands printed ends */
+#define LOG_MAX    (16u << 20) /* room for the commands themselves */
 
 static int begin(void *arg, size_t index, size_t slot, struct fm_child *child)
 {
@@ -95,17 +97,27 @@ int fm_build_note(const struct fm_build_task *t)
 	return rc != FM_OK ? rc : fm_buf_puts(b, "\n");
 }
 
+/* What one command printed, or how much it was where the log is full. */
+static int put_output(struct fm_buf *log, const struct fm_buf *output)
+{
+	if (output->len == 0)
+		return FM_OK;
+	if (log->len + output->len <= LOG_OUTPUT)
+		return fm_buf_put(log, output->data, output->len);
+	return fm_buf_printf(log, "[%zu bytes left out: this log is full]\n", output->len);
+}
+
 /* build/<stem>.log: every command of the unit with what it printed. A second try is put behind the
  * first. */
 int fm_build_log(
         const struct fm_build *s, const struct fm_candidate_work *c, const struct fm_unit *u)
 {
-	struct fm_buf log = FM_BUF_INIT(8u << 20);
+	struct fm_buf log = FM_BUF_INIT(LOG_MAX);
 	char path[200];
 	int rc = FM_OK;
 
 	snprintf(path, sizeof path, "out/build/%s.log", u->stem);
-	if (u->fallback && fm_fs_read(c->dir, path, 8u << 20, &log) != FM_OK)
+	if (u->fallback && fm_fs_read(c->dir, path, LOG_MAX, &log) != FM_OK)
 		log.len = 0;
 	for (size_t i = 0; rc == FM_OK && i < s->count; i++) {
 		const struct fm_build_task *t = &s->tasks[i];
@@ -117,8 +129,8 @@ int fm_build_log(
 			rc = fm_buf_printf(&log, " %s", t->argv[k]);
 		if (rc == FM_OK)
 			rc = fm_buf_puts(&log, "\n");
-		if (rc == FM_OK && t->output.len > 0)
-			rc = fm_buf_put(&log, t->output.data, t->output.len);
+		if (rc == FM_OK)
+			rc = put_output(&log, &t->output);
 		if (rc == FM_OK && !t->good)
 			rc = fm_buf_printf(&log, "%s[%s]\n",
 			        t->output.len > 0 && t->output.data[t->output.len - 1] != '\n'

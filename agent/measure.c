@@ -49,6 +49,11 @@ static int plan_unit(struct fm_job *j, struct fm_candidate_work *c, struct fm_un
 		message = fm_run_fact(&run, key);
 		snprintf(key, sizeof key, "t1_ns_%u", cell->bytes);
 		cell->t1_ns = fm_run_int(&run, key, -1);
+		if (cell->t1_ns > 0 && (uint64_t)cell->t1_ns > child.elapsed_ns) {
+			fm_cell_close(cell, "failed", "measure", "failed",
+			        "claims that one call took longer than its whole process");
+			continue;
+		}
 		if (digest != NULL && message != NULL && fm_hex64_ok(digest) &&
 		        fm_hex64_ok(message)) {
 			memcpy(cell->digest_sha256, digest, 65);
@@ -57,7 +62,7 @@ static int plan_unit(struct fm_job *j, struct fm_candidate_work *c, struct fm_un
 	}
 	reason = timeout != NULL ? timeout : fm_run_fact(&run, "reason");
 	for (size_t i = 0; rc == FM_OK && i < u->cell_count; i++)
-		if (u->cells[i].digest_sha256[0] == '\0')
+		if (u->cells[i].digest_sha256[0] == '\0' && u->cells[i].status == NULL)
 			fm_cell_close(&u->cells[i], "failed", "measure", "failed",
 			        reason != NULL ? reason : "the planning process gave no digest");
 	fm_run_free(&run);
@@ -150,8 +155,7 @@ static int tell_estimate(struct fm_job *j, const struct fm_candidate_work *c,
 	}
 	/* Half as long again as the longest it may take, were every process disturbed and tried
 	 * three times, and ten minutes. */
-	if (j->mandate.dispatch.deadline_s == 0)
-		j->deadline_ns = fm_agent_boot_ns() + most * 9 / 2 + 600ull * SECOND;
+	j->candidate_end_ns = fm_agent_boot_ns() + most * 9 / 2 + 600ull * SECOND;
 	if (most > cost)
 		snprintf(more, sizeof more, " (if spread asks for it up to %llu s)",
 		        (unsigned long long)(most / SECOND + 1));

@@ -109,7 +109,7 @@ static int check_files(const struct incoming *in, int dir, const struct fm_manda
 
 /* The same plan is already there: nothing to do. Another one under this name: its whole job folder
  * makes room. */
-static int install(const struct fm_agent *a, int jobs, const char *temporary, const char *campaign,
+static int install(int jobs, const char *temporary, const char *campaign,
         const char *plan_sha256)
 {
 	char hex[65] = "", path[FM_NAME_MAX + 40];
@@ -121,7 +121,6 @@ static int install(const struct fm_agent *a, int jobs, const char *temporary, co
 	if ((rc = fm_door_refuse_busy("plan")) != FM_OK ||
 	        (rc = fm_fs_remove(jobs, campaign)) != FM_OK)
 		return rc;
-	(void)a;
 	if (mkdirat(jobs, campaign, 0700) != 0)
 		return fm_fail_errno("jobs/%s", campaign);
 	snprintf(path, sizeof path, "%s/plan", campaign);
@@ -157,7 +156,7 @@ int fm_call_plan(struct fm_attach *at, struct fm_text *call, struct fm_buf *repl
 		rc = fm_fail(FM_ERR_REFUSED, "plan: called for campaign %s, sealed is %s", campaign,
 		        m.plan.campaign);
 	else
-		rc = install(at->agent, jobs, temporary, campaign, want);
+		rc = install(jobs, temporary, campaign, want);
 out:
 	if (jobs >= 0 && temporary[0] != '\0')
 		(void)!fm_fs_remove(jobs, temporary);

@@ -62,6 +62,11 @@ int fm_job_cell(
 	        measured ? "" : cell->klass, "reason", measured ? "" : cell->reason, NULL);
 }
 
+bool fm_job_late(const struct fm_job *j)
+{
+	return j->candidate_end_ns != 0 && fm_agent_boot_ns() > j->candidate_end_ns;
+}
+
 int fm_job_serve(void *arg)
 {
 	struct fm_job *j = arg;

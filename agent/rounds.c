@@ -19,11 +19,7 @@ bool fm_rounds_joins(unsigned n, unsigned round)
 
 static void finish(struct fm_cell_work *cell)
 {
-	size_t accepted = 0;
-
-	for (size_t i = 0; i < cell->taken_count; i++)
-		accepted += cell->taken[i].col[FM_COL_state] == FM_ACCEPTED;
-	if (cell->status == NULL && accepted > 0)
+	if (cell->status == NULL && fm_trial_any(cell))
 		cell->status = "measured";
 	else if (cell->status == NULL)
 		fm_cell_close(cell, "failed", "measure", "failed", "no valid process");
@@ -35,6 +31,16 @@ static int tell(struct fm_job *j, const struct fm_candidate_work *c, struct fm_c
 {
 	finish(cell);
 	return cell->series[0] == '\0' ? fm_job_cell(j, c, cell) : FM_OK;
+}
+
+/* The time of the candidate is over: a cell keeps what it has. */
+static void out_of_time(struct fm_cell_work *cell)
+{
+	cell->over = true;
+	cell->stop = "budget";
+	if (!fm_trial_any(cell))
+		fm_cell_close(cell, "failed", "measure", "time_limit",
+		        "the time for this candidate was over before a valid process of this cell");
 }
 
 /* One slot: the process of one round, with its retries. */
@@ -49,6 +55,10 @@ static int slot(
 		cell->over = true;
 		cell->stop = "budget";
 		return FM_OK;
+	}
+	if (fm_job_late(j)) {
+		out_of_time(cell);
+		return fm_job_step(j);
 	}
 	rc = fm_trial_slot(j, c, cell, round);
 	return rc == FM_OK ? fm_job_step(j) : rc;

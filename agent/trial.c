@@ -220,6 +220,14 @@ static unsigned invalid_in_a_row(const struct fm_cell_work *cell)
 	return n;
 }
 
+bool fm_trial_any(const struct fm_cell_work *cell)
+{
+	for (size_t i = 0; i < cell->taken_count; i++)
+		if (cell->taken[i].col[FM_COL_state] == FM_ACCEPTED)
+			return true;
+	return false;
+}
+
 int fm_trial_slot(
         struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell, unsigned round)
 {
@@ -231,7 +239,7 @@ int fm_trial_slot(
 		unsigned n = attempts(cell, round, &last);
 		int rc;
 
-		if (last != NULL && last->col[FM_COL_state] == FM_ACCEPTED)
+		if (last != NULL && (last->col[FM_COL_state] == FM_ACCEPTED || fm_job_late(j)))
 			return FM_OK;
 		if (invalid_in_a_row(cell) >= 3) {
 			char text[80];

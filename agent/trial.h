@@ -10,6 +10,9 @@
 FM_CHECK int fm_trial_slot(
         struct fm_job *j, struct fm_candidate_work *c, struct fm_cell_work *cell, unsigned round);
 
+/* Has the cell an accepted process? */
+bool fm_trial_any(const struct fm_cell_work *cell);
+
 /* Runs the planning process of the cell unless the spool has it, and takes from it what a process
  * costs (process_ns; unchanged if it was invalid). */
 FM_CHECK int fm_trial_planning(

@@ -176,7 +176,8 @@ struct fm_job {
 	bool emulated, smoke, rigorous;
 	char no_message[FM_HOST_TEXT]; /* why there is no 1 GiB message for KAT_2_33, "" */
 	char boot[65];
-	uint64_t deadline_ns;        /* CLOCK_BOOTTIME; 0: none yet */
+	uint64_t deadline_ns;        /* of the job, CLOCK_BOOTTIME; 0: none */
+	uint64_t candidate_end_ns;   /* of the candidate that is being measured; 0: none yet */
 	uint64_t said_ns, synced_ns; /* last progress line, last fsync of the spool */
 	char stage[16], stage_candidate[FM_NAME_MAX + 1];
 	uint64_t stage_done, stage_total, stage_started_ns;
@@ -202,6 +203,10 @@ FM_CHECK int fm_job_step(struct fm_job *j);
 FM_CHECK int fm_job_note(struct fm_job *j, const char *text);
 FM_CHECK int fm_job_cell(
         struct fm_job *j, const struct fm_candidate_work *c, const struct fm_cell_work *cell);
+
+/* Is the time of the candidate that is being measured over? Its open cells end then; the job goes
+ * on. */
+bool fm_job_late(const struct fm_job *j);
 
 /* For fm_child_serve: door, heartbeat, lease, deadline. */
 int fm_job_serve(void *arg);

@@ -175,7 +175,8 @@ void fm_host_open(struct fm_host *h, int cpu)
 /* The eighth number of the line "cpuN ..." of /proc/stat. */
 static int64_t steal_ticks(const struct fm_host *h)
 {
-	char text[16384], name[24];
+	static char text[1u << 18]; /* a line per CPU */
+	char name[24];
 	const char *line;
 
 	if (read_fd(h->stat, text, sizeof text) < 0)
