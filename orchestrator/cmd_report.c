@@ -34,6 +34,13 @@ static int report_tree(const struct fm_options *o)
 		        "--layout: read %.40s, allowed for a tree is fleetmark", o->layout);
 	if ((rc = fm_fs_dir(AT_FDCWD, o->argv[0], &tree)) != FM_OK)
 		return rc;
+	if (faccessat(tree, "plan", F_OK, 0) != 0) {
+		close(tree);
+		return fm_fail(FM_ERR_USAGE,
+		        "report: %s is no tree (a folder results/CAMPAIGN); a data set of the "
+		        "published harness is read by --data",
+		        o->argv[0]);
+	}
 	sealed = faccessat(tree, "MANIFEST.sha256.sig", F_OK, 0) == 0;
 	if (o->output == NULL) {
 		/* a sealed tree is never written into: its pages are compared */
@@ -49,6 +56,8 @@ static int report_tree(const struct fm_options *o)
 	                          : fm_fs_mkdirs(AT_FDCWD, o->output, 0755, &out)) == FM_OK) {
 		rc = fm_report_tree_to(tree, out, o->base, o->check, true);
 		close(out);
+		if (rc == FM_OK && !o->check)
+			fm_say("report: data/ and pages written to %s", o->output);
 	}
 	close(tree);
 	return rc;

@@ -132,6 +132,9 @@ int fm_cmd_status(const struct fm_options *o, int *status)
 	int rc = FM_OK;
 
 	*status = 0;
+	if (o->inventory == NULL && o->name == NULL)
+		return fm_fail(FM_ERR_USAGE, "status of which campaign? name it, or give -i FILE; "
+		                             "fleetmark list shows what is there");
 	if (o->inventory != NULL && o->name == NULL)
 		rc = fm_inventory_load(o->inventory, &inv);
 	if (rc == FM_OK)

@@ -64,6 +64,7 @@ static int verify_tree(
         int dirfd, const struct fm_options *o, const struct fm_public *anchor, int newer)
 {
 	struct fm_verify_counts counts;
+	char print[FM_FINGERPRINT];
 	size_t findings = 0;
 	int rc = fm_tree_verify(dirfd, anchor, newer, print_finding, &findings, &counts);
 
@@ -73,6 +74,12 @@ static int verify_tree(
 	if (rc == FM_OK)
 		print_summary(&counts, anchor);
 	event_summary(&counts, rc);
+	if (rc != FM_OK) {
+		fm_public_fingerprint(anchor, print);
+		fm_say("verify: checked with the controller's key %s; another controller's key is "
+		       "given with --key FILE",
+		        print);
+	}
 	return rc == FM_OK ? FM_OK
 	                   : fm_fail(FM_ERR_SIGNATURE, "%zu finding%s", findings,
 	                             findings == 1 ? "" : "s");

@@ -120,7 +120,11 @@ static void take_section(struct fm_ini *ini, const char *text, size_t len)
 	size_t name = close == NULL ? 0 : (size_t)(close - text) - 1, rest;
 	char *copy;
 
-	if (close == NULL || name == 0 || name > SECTION_MAX) {
+	if (close == NULL) {
+		stop(ini, "the ] that ends the section's name is missing");
+		return;
+	}
+	if (name == 0 || name > SECTION_MAX) {
 		stop(ini, "a section is [name] with 1 to %d bytes between the brackets",
 		        SECTION_MAX);
 		return;

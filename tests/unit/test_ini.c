@@ -62,7 +62,7 @@ static void bad_lines_are_named(void **state)
 	assert_fails(FM_ERR_CONFIG, "'x y' is no key", parse("[a]\nx y = 1\n"));
 	assert_fails(FM_ERR_CONFIG, "is no key",
 	        parse("[a]\nkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk = 1\n"));
-	assert_fails(FM_ERR_CONFIG, "f.ini:1: a section is [name]", parse("[a\n"));
+	assert_fails(FM_ERR_CONFIG, "f.ini:1: the ] that ends", parse("[a\n"));
 	assert_fails(FM_ERR_CONFIG, "f.ini:1: a section is [name]", parse("[]\n"));
 	assert_fails(FM_ERR_CONFIG, "f.ini:1: text behind", parse("[a] b\n"));
 	assert_fails(FM_ERR_CONFIG, "f.ini:2: control bytes", parse("[a]\nx = \033[31m\n"));
