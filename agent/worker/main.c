@@ -38,6 +38,12 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	fm_clock_begin();
+	if (argc == 2 && strcmp(argv[1], "--list-counters") == 0) {
+		memset(&order, 0, sizeof order);
+		order.cpu = -1;
+		fm_result_use(1);
+		fm_counters_run(&order);
+	}
 	if (argc != 1 || fcntl(FM_ORDER_FD, F_GETFD) < 0 || fcntl(FM_RESULT_FD, F_GETFD) < 0) {
 		fprintf(stderr, "fleetmark-worker is started by fleetmark-agent: an order on "
 		                "descriptor 3, results on 4\n");
