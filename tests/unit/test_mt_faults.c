@@ -142,7 +142,7 @@ static void plant(enum fault fault, long pid)
 		break;
 	case QUOTA:
 		(void)put(GROUP "/cpu.cfs_period_us", "100000");
-		assert_true(put(GROUP "/cpu.cfs_quota_us", "20000"));
+		assert_true(put(GROUP "/cpu.cfs_quota_us", "2000"));
 		tenth(QUIET_FOR / 2);
 		assert_true(put(GROUP "/cpu.cfs_quota_us", "-1"));
 		break;
