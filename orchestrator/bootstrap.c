@@ -5,9 +5,11 @@
 #include "orchestrator/install_hint.h"
 #include "orchestrator/out.h"
 #include "protocol/digest.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define ENDED_WAIT  (2 * FM_S)
 #define MARKER_WAIT (20 * FM_S)
 #define TOOLS_WAIT  (90 * FM_S)   /* a compiler under emulation needs seconds for three lines */
 #define SILENCE     (35 * FM_S)   /* while the agent is built a line comes every 5 s */
@@ -126,6 +128,15 @@ static int shell_failed(struct talk *k, const char *what)
 	        len > 0 ? "; it printed: " : " and it printed nothing", shown);
 }
 
+static int shell_ended(struct talk *k)
+{
+	char how[48], what[120];
+
+	k->ops->ended(k->c, how, fm_now_ns() + ENDED_WAIT);
+	snprintf(what, sizeof what, "the login shell ended %s before it ran our command", how);
+	return shell_failed(k, what);
+}
+
 static int wait_marker(struct talk *k, const char *marker)
 {
 	uint64_t deadline = fm_now_ns() + MARKER_WAIT;
@@ -143,7 +154,7 @@ static int wait_marker(struct talk *k, const char *marker)
 		}
 		n = more(k, deadline);
 		if (n == 0)
-			return shell_failed(k, "the login shell ended before it ran our command");
+			return shell_ended(k);
 		if (n == FM_ERR_TIMEOUT)
 			return shell_failed(k, "no shell answered within 20 s");
 		if (n < 0)

@@ -32,6 +32,8 @@ struct fm_transport_ops {
 	int (*eof)(struct fm_channel *c); /* no more input for the far side */
 	int (*finish)(struct fm_channel *c, int *status,
 	        uint64_t deadline);            /* exit status; -1: none was told; frees c */
+	/* After the end of its output: how the far program ended, in words: "with status 5", "by signal KILL", "without a word". */
+	void (*ended)(struct fm_channel *c, char how[48], uint64_t deadline);
 	void (*discard)(struct fm_channel *c); /* frees c without asking */
 	void (*set_wake)(struct fm_transport *t,
 	        int wake); /* from now on; -1: only deadlines end a wait (cancelling) */

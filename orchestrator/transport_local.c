@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -217,6 +218,21 @@ static int local_finish(struct fm_channel *c, int *status, uint64_t deadline)
 	return FM_OK;
 }
 
+static void local_ended(struct fm_channel *c, char how[48], uint64_t deadline)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	while (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	        info.si_pid == 0 && fm_now_ns() < deadline)
+		(void)poll(NULL, 0, 5);
+	if (info.si_pid == 0)
+		snprintf(how, 48, "without a word");
+	else if (info.si_code == CLD_EXITED)
+		snprintf(how, 48, "with status %d", info.si_status);
+	else
+		snprintf(how, 48, "by signal %d", info.si_status);
+}
+
 static void local_discard(struct fm_channel *c)
 {
 	if (c == NULL)
@@ -251,6 +267,7 @@ const struct fm_transport_ops fm_transport_local = {
         .read = local_read,
         .write = local_write,
         .eof = local_eof,
+        .ended = local_ended,
         .finish = local_finish,
         .discard = local_discard,
         .set_wake = local_set_wake,

@@ -2,6 +2,7 @@
  * transport_ssh files see libssh. */
 #include "orchestrator/transport_ssh_parts.h"
 #include "protocol/buf.h"
+#include <libssh/callbacks.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 struct fm_channel {
 	struct fm_transport *t;
 	ssh_channel ch;
+	struct ssh_channel_callbacks_struct callbacks;
+	char how[48]; /* it ended, "" until told */
 };
 
 /* Waits until the socket can do what libssh wants of it, at most a slice. */
@@ -111,6 +114,32 @@ static void chan_discard(struct fm_channel *c)
 	free(c);
 }
 
+/* libssh's own getter says -1 for a signal and for no word at all. */
+static void on_status(ssh_session s, ssh_channel ch, int status, void *arg)
+{
+	struct fm_channel *c = arg;
+
+	(void)s;
+	(void)ch;
+	snprintf(c->how, sizeof c->how, "with status %d", status);
+}
+
+static void on_signal(ssh_session s, ssh_channel ch, const char *name, int core, const char *text,
+        const char *lang, void *arg)
+{
+	struct fm_channel *c = arg;
+	char shown[20];
+
+	(void)s;
+	(void)ch;
+	(void)core;
+	(void)text;
+	(void)lang;
+	snprintf(c->how, sizeof c->how, "by signal %s",
+	        fm_escape(name == NULL ? "" : name, name == NULL ? 0 : strnlen(name, 16), shown,
+	                sizeof shown));
+}
+
 static int chan_exec(
         struct fm_transport *t, const char *command, struct fm_channel **out, uint64_t deadline)
 {
@@ -122,6 +151,14 @@ static int chan_exec(
 		c->t = t;
 		c->ch = ssh_channel_new(t->s);
 		rc = c->ch == NULL ? fm_fail(FM_ERR_MEMORY, "SSH channel") : FM_OK;
+	}
+	if (rc == FM_OK) {
+		c->callbacks.userdata = c;
+		c->callbacks.channel_exit_status_function = on_status;
+		c->callbacks.channel_exit_signal_function = on_signal;
+		ssh_callbacks_init(&c->callbacks);
+		if (ssh_set_channel_callbacks(c->ch, &c->callbacks) != SSH_OK)
+			rc = fm_ssh_failed(t, "opening a channel");
 	}
 	while (rc == FM_OK && (said = ssh_channel_open_session(c->ch)) != SSH_OK)
 		rc = said == SSH_AGAIN ? fm_ssh_wait(t, POLLIN, deadline)
@@ -219,6 +256,15 @@ static int chan_finish(struct fm_channel *c, int *status, uint64_t deadline)
 	return rc;
 }
 
+static void chan_ended(struct fm_channel *c, char how[48], uint64_t deadline)
+{
+	int rc = FM_OK;
+
+	while (rc == FM_OK && c->how[0] == '\0' && !ssh_channel_is_closed(c->ch))
+		rc = fm_ssh_wait(c->t, POLLIN, deadline);
+	snprintf(how, 48, "%s", c->how[0] != '\0' ? c->how : "without a word");
+}
+
 static void set_wake(struct fm_transport *t, int wake)
 {
 	t->wake = wake;
@@ -241,6 +287,7 @@ const struct fm_transport_ops fm_transport_ssh = {
         .read = chan_read,
         .write = chan_write,
         .eof = chan_eof,
+        .ended = chan_ended,
         .finish = chan_finish,
         .discard = chan_discard,
         .set_wake = set_wake,

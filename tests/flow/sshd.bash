@@ -60,7 +60,7 @@ sshd_start() {
 		"SetEnv HOME=$T/home" > "$T/ssh/sshd_config"
 	libs=$(dirname "$(dirname "$(dirname "$SSHD")")")/usr/lib/$(uname -m)-linux-gnu
 	if [ "$(id -u)" = 0 ]; then
-		{ sed "s|^root:\([^:]*:[^:]*:[^:]*:[^:]*\):.*|root:\1:$T/home:/bin/sh|" /etc/passwd | grep -v '^sshd:'
+		{ sed "s|^root:\([^:]*:[^:]*:[^:]*:[^:]*\):.*|root:\1:$T/home:${LOGIN_SHELL:-/bin/sh}|" /etc/passwd | grep -v '^sshd:'
 			echo 'sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin'; } > "$T/ssh/passwd"
 		LD_LIBRARY_PATH=$libs unshare -m sh -c "mount --bind '$T/ssh/passwd' /etc/passwd &&
 			mount -t tmpfs none /run && mkdir -m 755 /run/sshd && exec '$SSHD' -D -e -f '$T/ssh/sshd_config'" \
