@@ -176,6 +176,7 @@ bool fm_cell_ranked(const struct fm_cell_fig *c, const char **why)
 	       : c->not_validated           ? "not validated"
 	       : c->disturbed               ? "disturbed"
 	       : c->partial                 ? "partial"
+	       : c->trials == 1             ? "one process"
 	                                    : NULL;
 	return *why == NULL;
 }

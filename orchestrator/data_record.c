@@ -42,6 +42,12 @@ static const struct fm_ev_build *find_build(
 	return NULL;
 }
 
+/* The published schema has no unknown here: 0, as where nothing was weighed. */
+static int64_t bytes_of(int64_t kib)
+{
+	return kib > 0 ? kib * 1024 : 0;
+}
+
 /* One accepted process as the published form has it. */
 static int put_process(struct fm_record *r, const struct fm_proc *p, bool cycles,
         const struct fm_ev_memory *memory)
@@ -86,8 +92,8 @@ static int put_process(struct fm_record *r, const struct fm_proc *p, bool cycles
 	NUMBER(FM_META_DIGEST, r->digest_bytes);
 	NUMBER(FM_META_WARMUPS, r->warmups);
 	NUMBER(FM_META_COUNT, p->calls);
-	NUMBER(FM_META_BASELINE_RSS, memory == NULL ? 0 : memory->rss_baseline_process_kib * 1024);
-	NUMBER(FM_META_PEAK_RSS, memory == NULL ? 0 : memory->rss_peak_process_kib * 1024);
+	NUMBER(FM_META_BASELINE_RSS, bytes_of(memory == NULL ? 0 : memory->rss_baseline_process_kib));
+	NUMBER(FM_META_PEAK_RSS, bytes_of(memory == NULL ? 0 : memory->rss_peak_process_kib));
 #undef NUMBER
 	return FM_OK;
 }
