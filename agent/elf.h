@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes by section flags (guide/measurement: the published memory block) and by PT_LOAD. */
+/* Bytes by section flags (what the pages call static memory) and by PT_LOAD. */
 struct fm_elf {
 	uint64_t text, rodata, unwind, data, bss, tls, tls_init, load_memsz;
 	unsigned machine, type; /* e_machine, e_type */
