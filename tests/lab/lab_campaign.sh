@@ -58,13 +58,3 @@ check "the pages come out again byte for byte" report_is_stable
 check "a changed sample is refused by both and named" flip
 check "a changed page is refused by both and named" flip summary_x86_1.md
 check "a changed evidence file is refused by both and named" flip bundles/arm_1/hash-31/evidence.json
-
-# A version whose instructions this core lacks: refused with the reason and never run; the reference beside it is measured.
-performance_is_refused() {
-    gives 1 campaign fast -l arm_1 --versions reference,performance -j 1
-    jq -e '[.cells[] | select(.cell | contains("/performance/"))] | length > 0 and all(.status == "missing" and .class == "host-state"
-        and (.text | test("instruction set missing: sve")))' "$WORK/results/fast/tree.json" &&
-        jq -e '[.cells[] | select(.cell | contains("/reference/"))] | length > 0 and all(.status == "accepted")' "$WORK/results/fast/tree.json" &&
-        ! jq -e '.kat[] | select(.version == "performance")' "$WORK/results/fast/bundles/arm_1/hash-31/evidence.json"
-}
-check "the performance version is refused without SVE, the reference measured" performance_is_refused
