@@ -159,13 +159,14 @@ void fm_accept_cells(struct fm_accept *c)
 	        prefix, sizeof prefix, "%s/%s/", c->want->system, c->want->candidate);
 	r = fm_range_find(plan->cells, plan->cell_count, sizeof *plan->cells, 0, prefix);
 	for (size_t i = r.first; i < r.end; i++, n++) {
-		const struct fm_ev_cell *cell = &c->e->cells[n];
+		const struct fm_ev_cell *cell;
 
 		if (n == c->e->cell_count) {
 			fm_accept_find(c, FM_ERR_SAMPLES, "evidence.json",
 			        "planned cell %s is missing", plan->cells[i]);
 			return;
 		}
+		cell = &c->e->cells[n];
 		(void)snprintf(name, sizeof name, "%s/%s/%s", cell->instance, cell->version,
 		        cell->operation);
 		if (strcmp(name, plan->cells[i] + len) != 0) {

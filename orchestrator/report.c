@@ -16,6 +16,7 @@
 
 #define SETTINGS     "data/report.json"
 #define SETTINGS_MAX 4096
+#define PROGRAM      "fleetmark " FM_VERSION
 #define BUILDS_MAX   (64u << 20)
 
 const struct fm_brief *fm_report_baseline(
@@ -73,19 +74,24 @@ out:
 	return rc;
 }
 
-/* data/report.json says which system was the base, so that a later comparison needs no option. */
-static void read_base(int dirfd, char base[FM_NAME_MAX + 1])
+/* data/report.json says which system was the base, so that a later comparison needs no option, and
+ * which program wrote data/ and pages. "" where it says nothing that can be. */
+static void read_settings(
+        int dirfd, char base[FM_NAME_MAX + 1], char program[FM_REPORT_PROGRAM_MAX])
 {
 	struct fm_buf text = FM_BUF_INIT(SETTINGS_MAX);
 	struct fm_json *json = NULL;
 	const char *name;
 
-	base[0] = '\0';
+	base[0] = program[0] = '\0';
 	if (fm_fs_read(dirfd, SETTINGS, SETTINGS_MAX, &text) != FM_OK)
 		return; /* absent: the default base; the comparison will say that it is missing */
 	if (fm_json_read_foreign(SETTINGS, text.data, text.len, SETTINGS_MAX, &json) == FM_OK &&
 	        fm_json_str(fm_json_root(json), "base", &name) == FM_OK && fm_name_ok(name))
 		snprintf(base, FM_NAME_MAX + 1, "%s", name);
+	if (json != NULL && fm_json_str(fm_json_root(json), "program", &name) == FM_OK &&
+	        strncmp(name, "fleetmark ", 10) == 0 && fm_name_ok(name + 10))
+		snprintf(program, FM_REPORT_PROGRAM_MAX, "%s", name);
 	fm_json_free(json);
 	fm_buf_free(&text);
 }
@@ -122,7 +128,7 @@ static int put_settings(struct fm_report *r)
 
 	fm_jsonp_start(&w, &out);
 	fm_jsonp_int(&w, "form", 1);
-	fm_jsonp_str(&w, "program", "fleetmark " FM_VERSION);
+	fm_jsonp_str(&w, "program", r->program);
 	fm_jsonp_str(&w, "base", r->system_count > 0 ? r->systems[0].plan->name : NULL);
 	if ((rc = fm_jsonp_end(&w)) == FM_OK)
 		rc = fm_sink_put(&r->sink, SETTINGS, out.data, out.len);
@@ -289,14 +295,16 @@ static int look_for_extra(struct fm_report *r)
 int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool print)
 {
 	struct fm_report r;
-	char kept[FM_NAME_MAX + 1];
+	char kept[FM_NAME_MAX + 1] = "", program[FM_REPORT_PROGRAM_MAX] = "";
 	int end, rc;
 
-	if (base == NULL && check) {
-		read_base(outfd, kept);
-		base = kept[0] == '\0' ? NULL : kept;
-	}
+	/* compared is what was computed, not the name of the program that did it */
+	if (check)
+		read_settings(outfd, kept, program);
+	if (base == NULL && kept[0] != '\0')
+		base = kept;
 	rc = fm_report_open(&r, dirfd, base);
+	snprintf(r.program, sizeof r.program, "%s", program[0] == '\0' ? PROGRAM : program);
 	r.sink = (struct fm_sink){.dirfd = outfd, .check = check, .print = print};
 	if (rc == FM_OK)
 		rc = fm_export_begin(&r);
@@ -312,6 +320,14 @@ int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool p
 		rc = fm_sink_verdict(&r.sink);
 	fm_report_close(&r);
 	return rc;
+}
+
+bool fm_report_other_program(int dirfd, char program[FM_REPORT_PROGRAM_MAX])
+{
+	char base[FM_NAME_MAX + 1];
+
+	read_settings(dirfd, base, program);
+	return program[0] != '\0' && strcmp(program, PROGRAM) != 0;
 }
 
 int fm_report_tree(int dirfd, const char *base, bool check)

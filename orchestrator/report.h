@@ -11,6 +11,11 @@
  * compares, FM_ERR_DIGEST naming the first differing file. */
 FM_CHECK int fm_report_tree(int dirfd, const char *base, bool check);
 
+/* Does data/report.json name another program than this one, "fleetmark VERSION"? Then pages that
+ * differ may only be written in another form. program gets it, "" if it names none. */
+#define FM_REPORT_PROGRAM_MAX 80
+bool fm_report_other_program(int dirfd, char program[FM_REPORT_PROGRAM_MAX]);
+
 /* The same with the derived files in folder outfd; print: with check, a line "differs: PATH" on
  * stdout per file. */
 FM_CHECK int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool print);

@@ -91,6 +91,7 @@ struct fm_report {
 	struct fm_brief *baselines; /* the same of candidate iccs */
 	size_t baseline_count;
 	bool smoke;
+	char program[FM_REPORT_PROGRAM_MAX]; /* "fleetmark 0.1.0": who wrote data/ and pages */
 	const char *mark; /* of a data set: what every page says of its origin; NULL for a tree */
 	bool no_ranks;    /* there is no compare.md in the root */
 };

@@ -80,12 +80,13 @@ int fm_frame_feed(struct fm_frame_reader *r, const void *bytes, size_t len)
 
 int fm_frame_next(struct fm_frame_reader *r, struct fm_frame *out)
 {
-	const unsigned char *head = (const unsigned char *)r->in.data + r->used;
+	const unsigned char *head;
 	size_t have = r->in.len - r->used;
 	uint32_t len, number;
 
-	if (have < FM_FRAME_HEADER)
+	if (have < FM_FRAME_HEADER) /* also before the first byte, when there is no buffer yet */
 		return 0;
+	head = (const unsigned char *)r->in.data + r->used;
 	len = get_u32(head + 4);
 	number = get_u32(head + 8);
 	if (head[1] != 0 || head[2] != 0 || head[3] != 0 || !type_ok(head[0], len))

@@ -47,6 +47,8 @@ C06 | HC | form      | a good build has a library        | a good build has a li
 C07 | HC | samples   | evidence.json: .*cell.*planned    | cells, planned were                | a cell more than planned
 C08 | C  | digest    | derived files                     | PASS                               | a derived record changed (only fleetmark verify computes it)
 C10 | HC | digest    | derived files                     | PASS                               | an unknown value with its reason; data/ not made anew
+C11 | C  | PASS      | PASS attack                       | PASS                               | a record in the form of another version of the program, which the tree names
+C12 | C  | digest    | derived files                     | PASS                               | a record changed, the program named is no version
 C09 | HC | kat       | missing, empty, too large         | missing or too large               | no log of the known answers
 '
 
@@ -104,5 +106,8 @@ C05() { of_missing '(.cells[] | select(.status == "missing") | .reason) = ""'; }
 C06() { evidence '.builds[0].library_sha256 = ""'; }
 C07() { evidence '.cells += [.cells[-1] | .operation = "hash_64"]'; }
 C08() { swap tree/data/x86_1/records/tiny-1/Tiny-1-001__hash_32.json '0,/[1-9]/s/[1-9]/0/'; seal_tree; }
+other_program() { swap tree/data/report.json "s/\"program\": \"[^\"]*\"/\"program\": \"$1\"/"; C08; }
+C11() { other_program "fleetmark 9.9.9"; }
+C12() { other_program "fleet mark"; }
 C09() { rm "$X/kat/Tiny-1-001__reference.log"; hc; }
 C10() { evidence 'del(.clock.elapsed_ns) | .clock.elapsed_ns_why = "the clock was set"'; }

@@ -8,6 +8,8 @@ P04 | -  | PASS | PASS attack | PASS attack | empty folders
 P05 | HC | PASS | PASS attack | PASS attack | a system whose key was changed after the campaign
 P06 | C  | PASS | PASS attack | PASS attack | a revoked key of no planned system
 P07 | C  | PASS | PASS attack | PASS attack | a controller whose key followed another one
+P08 | HC | PASS | PASS attack | PASS attack | a host whose clock stands in 1970
+P09 | HC | PASS | PASS attack | PASS attack | a host whose clock stands in 2100
 '
 P01() { :; }
 P02() { mkdir -p tree/rejected/x; mkfifo tree/rejected/x/fifo; ln -s /etc/passwd tree/incoming/link; echo x > "tree/incoming/a name"; }
@@ -20,5 +22,9 @@ P05() {
     swap "$f" "s,^key .*,key $(key_line other),;s,^previous .*,previous $old,"
     "$B/resign" other enrol.v1@fleetmark < "$f" > "$f.sig"; "$B/resign" hosts/x86_1/key enrol.v1@fleetmark < "$f" > "$f.prev.sig"; seal_trust
 }
+# the pages show what the host said of its time, so they are made anew
+at_year() { evidence ".clock.started_at = \"$1-01-01T00:00:01Z\" | .clock.finished_at = \"$1-01-01T00:00:09Z\""; rm tree/MANIFEST.sha256.sig; "$B/fleetmark" report tree; seal_tree; }
+P08() { at_year 1970; }
+P09() { at_year 2100; }
 P07() { handed_over; newest; }
 P06() { "$B/resign" --new other; key_line other > tree/trust/revoked_keys; seal_trust; }
