@@ -134,7 +134,7 @@ static int take_address(struct fm_ssh_target *t, const char *key, const char *va
 	uint64_t port;
 
 	if (strcmp(key, "hostname") == 0) {
-		if (value[0] == '-' || strlen(value) >= sizeof t->hostname)
+		if (value[0] == '\0' || value[0] == '-' || strlen(value) >= sizeof t->hostname)
 			return fm_fail(FM_ERR_CONFIG, "ssh_config: HostName %.60s", value);
 		snprintf(t->hostname, sizeof t->hostname, "%s", value);
 	} else if (strcmp(key, "user") == 0) {
