@@ -54,8 +54,8 @@ static void bundled_candidates_load(void **state)
 	assert_int_equal(i->kat_count, 4);
 	assert_true(i->vectors > 0 && fm_hex64_ok(i->vectors_sha256));
 	assert_true(i->version[FM_VERSION_PERFORMANCE].exists &&
-	            !i->version[FM_VERSION_PERFORMANCE].own);
-	assert_string_equal(i->version[FM_VERSION_PERFORMANCE].sources.word[0], "zcdmc.c");
+	            i->version[FM_VERSION_PERFORMANCE].own);
+	assert_string_equal(i->version[FM_VERSION_PERFORMANCE].sources.word[1], "zud1280_wide.c");
 	assert_true(c.list[1].instances[4].digest_any);
 	assert_true(fm_hex64_ok(c.list[0].tree_sha256) && fm_hex64_ok(c.list[0].source_sha256));
 	assert_true(c.list[0].tree_bytes > 0 && c.list[0].sources.len > 0);
