@@ -19,6 +19,7 @@ static const struct {
 } calls[] = {
         {"facts", fm_call_facts, false},
         {"check", fm_call_check, false},
+        {"tune", fm_call_tune, false},
         {"enrol", fm_call_enrol, false},
         {"rotate", fm_call_rotate, false},
         {"rotated", fm_call_rotated, false},

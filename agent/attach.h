@@ -23,9 +23,9 @@ struct fm_attach {
 /* One call. call stands behind `verb`; reply behind `status ok`. An error becomes `status error`.
  */
 typedef int fm_call(struct fm_attach *at, struct fm_text *call, struct fm_buf *reply);
-fm_call fm_call_facts, fm_call_check, fm_call_enrol, fm_call_rotate, fm_call_rotated, fm_call_have,
-        fm_call_push, fm_call_plan, fm_call_start, fm_call_status, fm_call_follow, fm_call_get,
-        fm_call_cancel, fm_call_remove;
+fm_call fm_call_facts, fm_call_check, fm_call_tune, fm_call_enrol, fm_call_rotate, fm_call_rotated,
+        fm_call_have, fm_call_push, fm_call_plan, fm_call_start, fm_call_status, fm_call_follow,
+        fm_call_get, fm_call_cancel, fm_call_remove;
 
 /* Serves the line until it ends. FM_OK at end of file between calls. */
 FM_CHECK int fm_attach_serve(const struct fm_agent *agent, int in, int out);

@@ -4,6 +4,7 @@
 #include "agent/facts.h"
 #include "agent/hostcheck.h"
 #include "agent/runner.h"
+#include "agent/tune.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -85,7 +86,7 @@ out:
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = {"agent", "src", "jobs", "key", "key.new", "key.pub",
-	        "controller.pub", "nonces", "epoch", "tune"};
+	        "controller.pub", "nonces", "epoch"};
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strcmp(name, names[i]) == 0)
@@ -103,6 +104,10 @@ int fm_call_remove(struct fm_attach *at, struct fm_text *call, struct fm_buf *re
 
 	if ((rc = fm_text_close(call)) != FM_OK || (rc = fm_door_refuse_busy("remove")) != FM_OK)
 		return rc;
+	if (faccessat(at->agent->dir, FM_TUNE_STATE, F_OK, 0) == 0)
+		return fm_fail(FM_ERR_REFUSED,
+		        "this host is tuned and its old values are kept here; first: fleetmark "
+		        "tune --restore");
 	copy = openat(at->agent->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	d = copy < 0 ? NULL : fdopendir(copy);
 	if (d == NULL)

@@ -1,6 +1,7 @@
 /* evidence_measure.c: writes how it was measured: counter, clock, host checks, every measured cell,
  * its memory. */
 #include "agent/evidence_measure.h"
+#include "agent/tune.h"
 
 #include <string.h>
 
@@ -229,7 +230,7 @@ void fm_evidence_measure(
         struct fm_jsonw *w, const struct fm_job *j, const struct fm_candidate_work *c)
 {
 	struct fm_buf state = FM_BUF_INIT(1u << 16);
-	bool is_tuned = fm_fs_read(j->agent->dir, "tune.state", 1u << 16, &state) == FM_OK;
+	bool is_tuned = fm_fs_read(j->agent->dir, FM_TUNE_STATE, 1u << 16, &state) == FM_OK;
 
 	fm_buf_free(&state);
 	fm_jsonw_object(w, "measure");

@@ -37,7 +37,7 @@ struct fm_options {
 	} said;                 /* named by the user, in words or a campaign file: not a default */
 	int jobs;               /* -j; 0: default */
 	int verbose;            /* -v counted */
-	bool json, quiet, dry_run, yes, strict, check;
+	bool json, quiet, dry_run, yes, strict, check, restore;
 	bool lost;              /* enrol --lost */
 	bool retired, stolen;   /* trust revoke */
 	int argc;               /* operands behind the command */
@@ -76,6 +76,7 @@ FM_CHECK int fm_cmd_adopt(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_report(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_redo(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_list(const struct fm_options *o, int *status);
+FM_CHECK int fm_cmd_tune(const struct fm_options *o, int *status);
 FM_CHECK int fm_cmd_remove(const struct fm_options *o, int *status);
 
 #endif

@@ -130,6 +130,17 @@ const struct fm_command fm_commands[] = {
                 "Lists the campaigns below results/: profile, time of planning, systems, bundles, "
                 "state. Contacts nobody.",
                 "results", false, fm_cmd_list},
+        {"tune", "", "makes hosts quieter for measuring, or puts back what they had",
+                "Lists the settings of each chosen host that disturb measuring (governor, range of "
+                "frequencies, turbo, the sibling\n"
+                "of the measured core, access to counters), asks, and changes them with the rights "
+                "the login has or sudo -n gives;\n"
+                "otherwise it prints the commands. Old values are kept on the host before the first "
+                "write; --restore puts them\n"
+                "back, also after a crash. After a reboot the kernel has its own values again: they "
+                "are reported, nothing is written.\n"
+                "Exit status 1 if a setting was refused, kept by the kernel or changed by others.",
+                "restore yes root", false, fm_cmd_tune},
         {"remove", "SYSTEM...", "takes everything of ours off a host",
                 "Deletes agent, sources, jobs and the host's own key below its work folder; a "
                 "running job must be cancelled first.\n"

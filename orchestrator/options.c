@@ -75,6 +75,7 @@ const struct fm_option fm_option_table[] = {
                 "safer in $FLEETMARK_NOTIFY",
                 FIELD(notify), false},
         {'y', "yes", FM_OPTION_FLAG, NULL, "do not ask", FIELD(yes), false},
+        {0, "restore", FM_OPTION_FLAG, NULL, "put back what tune changed", FIELD(restore), false},
         {0, "strict", FM_OPTION_FLAG, NULL, "fail if anything at all is marked", FIELD(strict),
                 false},
         {0, "check", FM_OPTION_FLAG, NULL, "write nothing, compare", FIELD(check), false},
