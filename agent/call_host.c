@@ -76,6 +76,11 @@ int fm_call_check(struct fm_attach *at, struct fm_text *call, struct fm_buf *rep
 		rc = fm_reply_text(reply, "rejected", counter.rejected[i]);
 	for (size_t i = 0; rc == FM_OK && i < checks.count; i++)
 		rc = fm_hostcheck_put(reply, &checks.at[i]);
+	if (rc == FM_OK && faccessat(at->agent->dir, FM_TUNE_STATE, F_OK, 0) == 0)
+		rc = fm_hostcheck_put(
+		        reply, &(struct fm_check){"tuned", "note", "ok",
+		                       "yes; fleetmark tune --restore puts the old values back",
+		                       FM_TUNE_STATE});
 out:
 	fm_counter_free(&counter);
 	return rc;

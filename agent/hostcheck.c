@@ -227,6 +227,57 @@ static void check_quota(struct fm_checks *out)
 	add(out, "quota", "mark", known ? strncmp(value, "max", 3) == 0 : -1, value, path);
 }
 
+/* Steadiness of the core clock over short windows, as the worker counted it. */
+static void check_clock(struct fm_checks *out, const struct fm_counter *c)
+{
+	char value[100] = "unknown";
+	bool known = c->measured_hz > 0 && c->iqr_ppm >= 0;
+
+	if (known)
+		snprintf(value, sizeof value, "%.3f GHz, IQR %.2f %% of the median (limit 0.50 %%)",
+		        (double)c->measured_hz / 1e9, (double)c->iqr_ppm / 1e4);
+	add(out, "clock", "mark", known ? c->iqr_ppm <= 5000 : -1, value,
+	        "addition chain against CLOCK_MONOTONIC_RAW");
+}
+
+static void check_thermal(struct fm_checks *out, int cpu)
+{
+	char path[160], value[FM_HOST_TEXT];
+	bool known;
+
+	snprintf(path, sizeof path,
+	        "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count", cpu);
+	known = fm_facts_line(path, value);
+	add(out, "thermal", "mark", known ? strcmp(value, "0") == 0 : -1, value, path);
+}
+
+/* 64 MiB for two messages of 8 MiB and their copies. */
+static void check_memory(struct fm_checks *out)
+{
+	char value[FM_HOST_TEXT], text[FM_HOST_TEXT];
+	bool known = fm_facts_key("/proc/meminfo", "MemAvailable", value);
+	long kib = strtol(value, NULL, 10);
+
+	snprintf(text, sizeof text, known ? "%ld MiB available" : "unknown", kib / 1024);
+	add(out, "memory", "refuse", known ? kib >= 65536 : -1, text, "/proc/meminfo");
+}
+
+/* The list of isolated CPUs; the kernel gives an empty line for none. */
+static void check_isolation(struct fm_checks *out, int cpu)
+{
+	static const char path[] = "/sys/devices/system/cpu/isolated";
+	char text[FM_HOST_TEXT] = "", alone[16];
+	bool known = fm_facts_text(path, text, sizeof text) >= 0;
+
+	text[strcspn(text, "\n")] = '\0';
+	snprintf(alone, sizeof alone, "%d", cpu);
+	add(out, "isolation", "note", known ? strcmp(text, alone) == 0 : -1,
+	        !known            ? "unknown"
+	        : text[0] == '\0' ? "no CPU is isolated"
+	                          : text,
+	        path);
+}
+
 int fm_hostcheck_run(const struct fm_host_facts *f, int cpu, const struct fm_counter *counter,
         struct fm_checks *out)
 {
@@ -253,7 +304,13 @@ int fm_hostcheck_run(const struct fm_host_facts *f, int cpu, const struct fm_cou
 	add(out, "perf_event_paranoid", "note",
 	        strcmp(paranoid, "unknown") == 0 ? -1 : strtol(paranoid, NULL, 10) <= 2, paranoid,
 	        "/proc/sys/kernel/perf_event_paranoid");
-	check_file(out, "isolation", "note", "/sys/devices/system/cpu/isolated", "");
+	check_clock(out, counter);
+	check_thermal(out, cpu);
+	check_memory(out);
+	add(out, "core_type", "note", strcmp(counter->core_type, "unknown") == 0 ? -1 : 1,
+	        counter->core_type, "fleetmark-worker, counters");
+	check_file(out, "nmi_watchdog", "note", "/proc/sys/kernel/nmi_watchdog", "0");
+	check_isolation(out, cpu);
 	snprintf(value, sizeof value, "kernel %s, microcode %s, %s", f->kernel, f->microcode,
 	        f->compiler);
 	add(out, "versions", "note", 1, value, "uname, /proc/cpuinfo, gcc --version");

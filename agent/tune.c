@@ -52,15 +52,15 @@ static bool write_as_root(const char *full, const char *value)
 
 static bool write_value(const char *root, const char *path, const char *value)
 {
-	char full[2 * FM_TUNE_TEXT];
-	size_t len = strlen(value);
+	char full[2 * FM_TUNE_TEXT], line[FM_TUNE_TEXT + 1];
+	size_t len = (size_t)snprintf(line, sizeof line, "%s\n", value);
 	bool good;
 	int fd;
 
 	snprintf(full, sizeof full, "%s%s", root, path);
 	if ((fd = open(full, O_WRONLY | O_TRUNC | O_CLOEXEC)) < 0)
-		return (errno == EACCES || errno == EPERM) && write_as_root(full, value);
-	good = write(fd, value, len) == (ssize_t)len;
+		return (errno == EACCES || errno == EPERM) && write_as_root(full, line);
+	good = write(fd, line, len) == (ssize_t)len;
 	return close(fd) == 0 && good;
 }
 

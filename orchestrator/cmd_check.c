@@ -13,11 +13,38 @@
 #define CHECK_WAIT_S 180
 #define REPORT_MAX   (256u << 10)
 
+enum rank { RANK_REFUSE, RANK_MARK, RANK_UNKNOWN, RANK_NOTE, RANK_OK, RANKS };
+
+/* How to cure what a check found. */
+static const char *const cures[][2] = {
+        {"pin", "cpu = N in the inventory: one that this user may use"},
+        {"emulator", "a real machine"},
+        {"virtual", "a machine of its own, no guest"},
+        {"governor", "fleetmark tune"},
+        {"turbo", "fleetmark tune"},
+        {"smt", "fleetmark tune"},
+        {"aslr", "fleetmark tune"},
+        {"perf_event_paranoid", "fleetmark tune"},
+        {"nmi_watchdog", "fleetmark tune"},
+        {"steal", "a host whose cores are not shared out to others"},
+        {"quota", "no CPUQuota= or cpu.max for this user"},
+        {"load", "wait until other work is over, or end it"},
+        {"clock", "fleetmark tune; on a guest the host has the say"},
+        {"thermal", "let it cool, clean its fans; lower load beside it"},
+        {"memory", "end what fills it, or run without --kat full"},
+        {"counter", "a machine or guest with a PMU, and perf_event_paranoid at most 2"},
+        {"isolation", "boot with isolcpus=N nohz_full=N rcu_nocbs=N for the measured core"},
+        {"enrolment",
+                "fleetmark enrol SYSTEM, or run, which enrols where the SSH host key is pinned"},
+        {"busy", "wait, or fleetmark cancel NAME"},
+};
+
 struct visit {
 	const struct fm_system *system;
 	struct fm_home *home;
 	const struct fm_agent_source *agent;
-	struct fm_buf text; /* the report, printed in the inventory's order */
+	struct fm_buf text;          /* the report, printed in the inventory's order */
+	struct fm_buf checks[RANKS]; /* its checks, worst first */
 	int rc;
 	char error[1000];
 	bool marked; /* something is bad or unknown */
@@ -27,24 +54,29 @@ struct visit {
 static void note(struct visit *v, const char *what, const char *severity, const char *state,
         const char *text)
 {
-	char line[900];
+	enum rank rank = strcmp(state, "ok") == 0          ? RANK_OK
+	                 : strcmp(state, "unknown") == 0   ? RANK_UNKNOWN
+	                 : strcmp(severity, "refuse") == 0 ? RANK_REFUSE
+	                 : strcmp(severity, "mark") == 0   ? RANK_MARK
+	                                                   : RANK_NOTE;
+	static const char *const names[RANKS] = {"REFUSE", "mark", "unknown", "note", "ok"};
+	const char *cure = NULL;
+	char full[1400];
 
+	for (size_t i = 0; rank != RANK_OK && i < sizeof cures / sizeof cures[0]; i++)
+		if (strcmp(cures[i][0], what) == 0)
+			cure = cures[i][1];
+	snprintf(full, sizeof full, "%s%s%s", text,
+	        cure == NULL ? "" : "; cure: ", cure == NULL ? "" : cure);
 	fm_out_event(&(struct fm_event){.event = "host_check",
 	        .system = v->system->name,
 	        .stage = what,
 	        .klass = severity,
 	        .reason = state,
-	        .text = text,
+	        .text = full,
 	        .quiet = true});
-	if (strcmp(state, "ok") == 0)
-		return;
-	v->marked = true;
-	snprintf(line, sizeof line, "  %s %s: %s (%s)\n",
-	        strcmp(severity, "refuse") == 0 ? "UNFIT "
-	        : strcmp(severity, "mark") == 0 ? "mark  "
-	                                        : "note  ",
-	        what, text, state);
-	(void)!fm_buf_puts(&v->text, line);
+	v->marked = v->marked || rank != RANK_OK;
+	(void)!fm_buf_printf(&v->checks[rank], "  %-7s %s: %s\n", names[rank], what, full);
 }
 
 static void percent_decode(char *text)
@@ -180,16 +212,23 @@ static void find_twins(struct visit *v, size_t count)
 	}
 }
 
-static void print(const struct visit *v, bool json)
+static void print_lines(const struct fm_buf *text)
 {
 	char *save = NULL;
 
+	for (char *line = text->len > 0 ? strtok_r(text->data, "\n", &save) : NULL; line != NULL;
+	        line = strtok_r(NULL, "\n", &save))
+		fm_result("%s", line);
+}
+
+static void print(const struct visit *v, bool json)
+{
 	if (!json) {
 		fm_result("%s: %s", v->system->name,
 		        v->rc == FM_OK ? "can measure" : "CANNOT MEASURE");
-		for (char *line = v->text.len > 0 ? strtok_r(v->text.data, "\n", &save) : NULL;
-		        line != NULL; line = strtok_r(NULL, "\n", &save))
-			fm_result("%s", line);
+		print_lines(&v->text);
+		for (int i = 0; i < RANKS; i++)
+			print_lines(&v->checks[i]);
 	}
 	fm_out_event(&(struct fm_event){.event = "check",
 	        .system = v->system->name,
@@ -232,6 +271,8 @@ static int visit_all(const struct fm_options *o, const struct fm_inventory *inv,
 		        .agent = agent,
 		        .text = FM_BUF_INIT(REPORT_MAX),
 		        .rc = FM_ERR_INTERRUPTED};
+		for (int k = 0; k < RANKS; k++)
+			visits[count].checks[k] = FM_BUF_INIT(REPORT_MAX);
 		items[count] = &visits[count];
 		count++;
 	}
@@ -243,8 +284,11 @@ static int visit_all(const struct fm_options *o, const struct fm_inventory *inv,
 			print(&visits[i], o->json);
 		*status = outcome(visits, count, o->strict);
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		fm_buf_free(&visits[i].text);
+		for (int k = 0; k < RANKS; k++)
+			fm_buf_free(&visits[i].checks[k]);
+	}
 	free(visits);
 	free(items);
 	return rc;
