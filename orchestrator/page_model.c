@@ -79,6 +79,8 @@ void fm_page_derived(struct fm_page *p, const struct fm_side *s)
 	struct fm_derived d;
 	bool begun = false;
 
+	if (!s->have) /* records of others say nothing of it */
+		return;
 	fm_derived_clock(s->evidence.clocks, s->evidence.clock_count, &d);
 	for (size_t i = 0; i < s->cells.count; i++) {
 		const struct fm_cell_fig *c = &s->cells.list[i];
