@@ -2,7 +2,6 @@
  */
 #include "agent/profile.h"
 
-#include <string.h>
 
 #define SECOND       1000000000ull
 #define SMOKE_BUDGET (5 * SECOND)
@@ -60,9 +59,7 @@ static void plan_rigorous(struct fm_cell_work *cell, uint64_t t1)
 	uint64_t cost = cell->process_ns, n;
 
 	fm_profile_planning(cell);
-	if (cell->series[0] != '\0' && strcmp(cell->series, "again") != 0) {
-		fixed(cell, 3);
-	} else if (FM_PROFILE_MOST * cost <= FM_PROFILE_BUDGET_NS) {
+	if (FM_PROFILE_MOST * cost <= FM_PROFILE_BUDGET_NS) {
 		cell->processes = FM_PROFILE_LOOKS;
 		cell->most = FM_PROFILE_MOST;
 	} else if (SIX * cost <= FM_PROFILE_BUDGET_NS) {

@@ -30,7 +30,7 @@ static void finish(struct fm_cell_work *cell)
 static int tell(struct fm_job *j, const struct fm_candidate_work *c, struct fm_cell_work *cell)
 {
 	finish(cell);
-	return cell->series[0] == '\0' ? fm_job_cell(j, c, cell) : FM_OK;
+	return fm_job_cell(j, c, cell);
 }
 
 /* The time of the candidate is over: a cell keeps what it has. */

@@ -50,7 +50,6 @@ static int make_unit(
 
 		c->operation = v->operations.at[i];
 		c->bytes = fm_jobplan_bytes(c->operation);
-		c->series = "";
 		c->t1_ns = -1;
 		c->weight = (struct fm_weight){-1, -1, -1, -1, -1, -1, -1, -1, -1, ""};
 		snprintf(c->stem, sizeof c->stem, "%s__%s", u->stem, c->operation);

@@ -87,7 +87,6 @@ struct fm_cell_work {
 	int64_t t1_ns;
 	struct fm_weight weight;
 	/* plan */
-	const char *series; /* of an information series: varied, unaligned, again; else "" */
 	unsigned processes; /* planned; with looks the least */
 	unsigned most;      /* of them; more than processes: it looks, and goes on if need be */
 	unsigned windows;
@@ -130,8 +129,6 @@ struct fm_unit {
 	uint64_t kat_ns;
 	struct fm_cell_work *cells; /* sorted by bytes of the operation's name */
 	size_t cell_count;
-	struct fm_cell_work *series; /* information beside the cells, only in profile rigorous */
-	size_t series_count;
 };
 
 struct fm_candidate_work {

@@ -215,8 +215,7 @@ void fm_fake_begin(const struct fm_order *o)
 		return;
 	f.turn = o->world_turn;
 	f.cell_turn = o->world_cell_turn;
-	snprintf(f.operation, sizeof f.operation, "hash_%llu%s%s", (unsigned long long)o->bytes[0],
-	        o->series[0] == '\0' ? "" : ".", o->series);
+	snprintf(f.operation, sizeof f.operation, "hash_%llu", (unsigned long long)o->bytes[0]);
 	snprintf(f.instance, sizeof f.instance, "%s/%s", o->instance, f.operation);
 }
 

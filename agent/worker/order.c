@@ -199,14 +199,7 @@ static int take_time(struct fm_order *o, struct fm_text *t)
 	if ((rc = fm_text_take(t, "seed", &value)) != FM_OK ||
 	        (rc = parse_seed(value, t->line, &o->seed)) != FM_OK)
 		return rc;
-	if ((rc = take_copy(t, "counter", &o->counter)) != FM_OK ||
-	        !fm_text_maybe(t, "series", &value))
-		return rc;
-	if (strcmp(value, "varied") != 0 && strcmp(value, "unaligned") != 0)
-		return fm_fail(
-		        FM_ERR_FORM, "order line %u: series must be varied or unaligned", t->line);
-	snprintf(o->series, sizeof o->series, "%s", value);
-	return FM_OK;
+	return take_copy(t, "counter", &o->counter);
 }
 
 #ifdef FLEETMARK_TESTING

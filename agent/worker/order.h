@@ -64,7 +64,6 @@ struct fm_order {
 	bool warm;
 	char digest_sha256[65]; /* "" for none */
 	char *counter;
-	char series[12]; /* of an information series: varied, unaligned; "" for a cell's own */
 #ifdef FLEETMARK_TESTING
 	char *world; /* path of the made-up machine, NULL for the real one */
 	uint64_t world_turn, world_cell_turn; /* processes timed before, of all cells and of this */

@@ -1,4 +1,5 @@
-/* test_rounds.c: what becomes of a candidate's cells when its time is over, and who joins a round. */
+/* test_rounds.c: what becomes of a candidate's cells when its time is over, and who joins a round.
+ */
 #include "agent/rounds.h"
 #include "agent/trial.h"
 #include "tests/unit/scratch.h"
@@ -23,13 +24,12 @@ static void cells_end_with_the_time_of_their_candidate(void **state)
 	struct fm_process taken = {.col = {[FM_COL_state] = FM_ACCEPTED, [FM_COL_round] = 1}};
 	struct fm_cell_work some = {.unit = &unit,
 	        .operation = "hash_32",
-	        .series = "",
 	        .processes = 5,
 	        .most = 5,
 	        .taken = &taken,
 	        .taken_count = 1};
 	struct fm_cell_work none = {
-	        .unit = &unit, .operation = "hash_64", .series = "", .processes = 5, .most = 5};
+	        .unit = &unit, .operation = "hash_64", .processes = 5, .most = 5};
 	struct fm_cell_work *cells[2] = {&some, &none};
 	struct fm_candidate_work c = {.plan = &plan};
 	struct fm_job j = {.candidate_end_ns = 1};
