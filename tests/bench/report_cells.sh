@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # report_cells.sh: time and peak memory of report, compare and the check of derived files over a tree of many cells.
 #
-#   FLEETMARK_BUILD=build/release tests/bench/report_cells.sh [CELLS] [FOLDER]
+#   FLEETMARK_BUILD=build/release MKTREE=build/dev/mktree tests/bench/report_cells.sh [CELLS] [FOLDER]
 #
 # CELLS: 100000 (default); rounded to whole candidates of 800 cells (2 systems, 25 instances, 2 versions, 8 sizes), so twice the
 # cells are twice the candidates. The tree is made by mktree with smoke windows (1 GB and more for 100,000) in FOLDER, by default
 # a scratch folder that is removed; it is kept and used again when FOLDER is given. Prints one line per step: what, wall seconds, CPU seconds, peak memory.
 set -euo pipefail
 : "${FLEETMARK_BUILD:?}"
+MKTREE=${MKTREE:-$FLEETMARK_BUILD/mktree}
 cells=${1:-100000}
 candidates=$(((cells + 799) / 800))
 [ -x /usr/bin/time ] || { echo "needs /usr/bin/time (package time)" >&2; exit 77; }
@@ -29,7 +30,7 @@ timed() { # NAME COMMAND...: exit statuses 0, 1 and 3 are answers here
 }
 
 [ -e "$work/world/tree/MANIFEST.sha256.sig" ] ||
-	"$FLEETMARK_BUILD/mktree" "$work/world" 2 "$candidates" 25 8 smoke > /dev/null 2> "$work/err" || { cat "$work/err" >&2; exit 1; }
+	"$MKTREE" "$work/world" 2 "$candidates" 25 8 smoke > /dev/null 2> "$work/err" || { cat "$work/err" >&2; exit 1; }
 tree=$work/world/tree
 echo "$(jq '.cells | length' "$tree/tree.json") cells, $(find "$tree" -type f | wc -l) files, $(du -sm "$tree" | cut -f1) MB"
 rm -rf "$work/pages"
