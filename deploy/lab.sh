@@ -102,6 +102,7 @@ cache_unlock() { exec {CACHE_FD}<&-; }
 hidden() {   # folders that hosts must not see: the lab's own, the machine's users', the one the sources lie in
     local top=${HERE#/} list=${LAB_HIDE-/root:/srv:/mnt:/media}
     case $top in
+    tmp/* | run/* | home/*) top=$LAB;;            # a host has its own of these
     bin/* | dev/* | etc/* | lib*/* | opt/* | proc/* | sbin/* | sys/* | usr/* | var/*) top=${HERE%/*};;
     *) top=/${top%%/*};;
     esac

@@ -265,6 +265,15 @@ static int take_bundle(struct fm_host *h, const struct fm_line *l)
 	return FM_OK;
 }
 
+/* The plan of every single library is for the log and for programs, not for a screen. */
+static void tell_note(const struct fm_host *h, const char *text)
+{
+	fm_out_event(&(struct fm_event){.event = "note",
+	        .system = h->system->name,
+	        .text = text,
+	        .quiet = strncmp(text, "plan ", 5) == 0});
+}
+
 static int on_line(void *arg, const struct fm_line *l)
 {
 	struct fm_host *h = arg;
@@ -282,7 +291,7 @@ static int on_line(void *arg, const struct fm_line *l)
 	} else if (strcmp(l->kind, "bundle") == 0) {
 		return take_bundle(h, l);
 	} else if (strcmp(l->kind, "note") == 0) {
-		fm_host_event(h, "note", NULL, NULL, "%s", text_of(l, "text"));
+		tell_note(h, text_of(l, "text"));
 	} else if (strcmp(l->kind, "end") == 0) {
 		snprintf(h->end_state, sizeof h->end_state, "%s", text_of(l, "state"));
 		snprintf(h->end_class, sizeof h->end_class, "%s", text_of(l, "class"));

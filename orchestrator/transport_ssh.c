@@ -109,8 +109,11 @@ static void chan_discard(struct fm_channel *c)
 {
 	if (c == NULL)
 		return;
-	if (c->ch != NULL)
+	/* The library keeps a channel until the far side closes it too, and would still call back. */
+	if (c->ch != NULL) {
+		(void)ssh_remove_channel_callbacks(c->ch, &c->callbacks);
 		ssh_channel_free(c->ch);
+	}
 	free(c);
 }
 

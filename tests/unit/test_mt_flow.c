@@ -264,7 +264,7 @@ static void mt_25_heat(void **state)
 	(void)state;
 	snprintf(world, sizeof world,
 	        "fleetmark-world 1\nvalues "
-	        "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count 5 5 5 6 6 6 6 "
+	        "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count 5 5 5 5 6 6 6 6 "
 	        "7 7 "
 	        "7 8\nvalues /sys/class/thermal/thermal_zone0/type x86_pkg_temp\nvalues "
 	        "/sys/class/thermal/thermal_zone0/temp 50000 50000 50000 80000 80000 50000 50000 "
