@@ -58,7 +58,7 @@ cp root/algos/toy/toy.c saved.c
 echo '/* edited */' >> root/algos/toy/toy.c
 echo 'int more;' > root/algos/toy/more.c
 gives 2 run edited
-says "changed: toy.c"; says "new: more.c"; says "to start anew with what is there now: fleetmark run -i $T/fleet.ini edited-2"
+says "changed: toy.c"; says "new: more.c"; says "to start anew with what is there now: fleetmark run edited-2 -i $T/fleet.ini"
 gives 0 run edited-2
 rm root/algos/toy/more.c; cp saved.c root/algos/toy/toy.c
 gives 0 run edited; says "resuming"
