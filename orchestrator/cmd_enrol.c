@@ -3,6 +3,7 @@
 #include "orchestrator/command.h"
 #include "orchestrator/enrol.h"
 #include "orchestrator/out.h"
+#include "orchestrator/select_sets.h"
 #include "orchestrator/transport_ssh.h"
 #include <stdio.h>
 #include <string.h>
@@ -53,20 +54,6 @@ static int enrol_one(const struct fm_options *o, const struct fm_system *sys, st
 	return rc;
 }
 
-/* The operands as one -l pattern. */
-static int choose(const struct fm_options *o, struct fm_inventory *inv)
-{
-	struct fm_buf pattern = FM_BUF_INIT(1u << 16);
-	int rc = FM_OK;
-
-	for (int i = 0; rc == FM_OK && i < o->argc; i++)
-		rc = fm_buf_printf(&pattern, "%s%s", i > 0 ? "," : "", o->argv[i]);
-	if (rc == FM_OK)
-		rc = fm_inventory_select(inv, pattern.data, NULL, NULL);
-	fm_buf_free(&pattern);
-	return rc;
-}
-
 static size_t selected(const struct fm_inventory *inv)
 {
 	size_t n = 0;
@@ -89,7 +76,7 @@ int fm_cmd_enrol(const struct fm_options *o, int *status)
 		return fm_fail(FM_ERR_USAGE, "no inventory: give -i FILE or write ./fleetmark.ini");
 	rc = fm_inventory_load(o->inventory, &inv);
 	if (rc == FM_OK)
-		rc = choose(o, &inv);
+		rc = fm_select_operands(o, &inv);
 	if (rc == FM_OK && o->fingerprint != NULL && selected(&inv) != 1)
 		rc = fm_fail(FM_ERR_USAGE, "--fingerprint belongs to one system");
 	if (rc == FM_OK)

@@ -4,6 +4,7 @@
 #include "orchestrator/home.h"
 #include "orchestrator/inventory.h"
 #include "orchestrator/out.h"
+#include "orchestrator/select_sets.h"
 #include "orchestrator/session.h"
 #include <stdio.h>
 #include <string.h>
@@ -73,20 +74,6 @@ static int remove_one(const struct fm_options *o, const struct fm_system *sys,
 	return rc;
 }
 
-/* The operands as one -l pattern. */
-static int choose(const struct fm_options *o, struct fm_inventory *inv)
-{
-	struct fm_buf pattern = FM_BUF_INIT(1u << 16);
-	int rc = FM_OK;
-
-	for (int i = 0; rc == FM_OK && i < o->argc; i++)
-		rc = fm_buf_printf(&pattern, "%s%s", i > 0 ? "," : "", o->argv[i]);
-	if (rc == FM_OK)
-		rc = fm_inventory_select(inv, pattern.data, NULL, NULL);
-	fm_buf_free(&pattern);
-	return rc;
-}
-
 int fm_cmd_remove(const struct fm_options *o, int *status)
 {
 	struct fm_inventory inv = {0};
@@ -99,7 +86,7 @@ int fm_cmd_remove(const struct fm_options *o, int *status)
 		return fm_fail(FM_ERR_USAGE, "no inventory: give -i FILE or write ./fleetmark.ini");
 	rc = fm_inventory_load(o->inventory, &inv);
 	if (rc == FM_OK)
-		rc = choose(o, &inv);
+		rc = fm_select_operands(o, &inv);
 	if (rc == FM_OK)
 		rc = fm_home_open(&home);
 	if (rc == FM_OK)

@@ -1,6 +1,8 @@
-/* select_sets.c: asks the campaign's journal who failed and who was unreachable. */
+/* select_sets.c: which systems a command is about: -l with the sets of the campaign's journal, or
+ * its operands. */
 #include "orchestrator/select_sets.h"
 #include "orchestrator/campaign.h"
+#include "protocol/buf.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,5 +52,18 @@ int fm_select_systems(const struct fm_options *o, struct fm_inventory *inv, stru
 	free(failed);
 	free(away);
 	fm_campaign_close(&c);
+	return rc;
+}
+
+int fm_select_operands(const struct fm_options *o, struct fm_inventory *inv)
+{
+	struct fm_buf pattern = FM_BUF_INIT(1u << 16);
+	int rc = FM_OK;
+
+	for (int i = 0; rc == FM_OK && i < o->argc; i++)
+		rc = fm_buf_printf(&pattern, "%s%s", i > 0 ? "," : "", o->argv[i]);
+	if (rc == FM_OK)
+		rc = fm_inventory_select(inv, pattern.data, NULL, NULL);
+	fm_buf_free(&pattern);
 	return rc;
 }

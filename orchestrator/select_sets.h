@@ -1,4 +1,5 @@
-/* select_sets.h: -l with the sets @failed and @unreachable of the campaign's journal. */
+/* select_sets.h: the systems a command is about: -l with the sets @failed and @unreachable of the
+ * campaign's journal, or the command's operands. */
 #ifndef FM_SELECT_SETS_H
 #define FM_SELECT_SETS_H
 
@@ -9,5 +10,8 @@
 /* Applies o->limit to inv; the journal is only read when the limit names a set. */
 FM_CHECK int fm_select_systems(
         const struct fm_options *o, struct fm_inventory *inv, struct fm_home *home);
+
+/* Applies the operands (names, globs, ranges), of which there is at least one, to inv. */
+FM_CHECK int fm_select_operands(const struct fm_options *o, struct fm_inventory *inv);
 
 #endif

@@ -340,6 +340,11 @@ out:
 	return rc;
 }
 
+int world_seal_late(struct world *w, char sha256[65])
+{
+	return fm_tree_seal(w->tree, w->journal, &w->home, sha256);
+}
+
 int world_seal(struct world *w, bool pages, char sha256[65])
 {
 	int rc = fm_tree_merge(w->tree, &w->plan, w->journal, &w->home);

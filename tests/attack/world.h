@@ -45,6 +45,9 @@ FM_CHECK int world_answer(
 /* The system did not answer at all. */
 FM_CHECK int world_silent(struct world *w, unsigned system);
 
+/* Seals what was merged before: FM_ERR_BUSY when its place in the chain is taken. */
+FM_CHECK int world_seal_late(struct world *w, char sha256[65]);
+
 /* Merges, writes data/ and pages (if pages), seals. sha256 gets the tree number. */
 FM_CHECK int world_seal(struct world *w, bool pages, char sha256[65]);
 

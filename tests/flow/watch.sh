@@ -54,6 +54,8 @@ step "sources edited under an unfinished campaign: what changed, and the command
 within 60 issued edited
 kill -KILL $pid; wait $pid 2> /dev/null || true
 gives 0 fm watch edited; says "no controller works on edited now"
+gives 2 fm run -i "$T/fleet.ini" --root "$T/root" --profile guide edited; says "was planned without --profile guide"
+gives 2 run edited -c nosuch; says "chooses nothing of campaign edited"
 cp root/algos/toy/toy.c saved.c
 echo '/* edited */' >> root/algos/toy/toy.c
 echo 'int more;' > root/algos/toy/more.c

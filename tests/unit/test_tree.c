@@ -135,6 +135,8 @@ static void superseded(void **state)
 	assert_ok(world_leave(w, 0, 0));
 	assert_ok(world_answer(w, 0, 0, WORLD_GOOD));
 	assert_ok(world_seal(w, false, sha256));
+	/* merged before that seal, so its place in the chain is taken: nothing is sealed twice */
+	assert_fails(FM_ERR_BUSY, "another tree was sealed", world_seal_late(w, sha256));
 	assert_ok(fm_tree_read(world_tree(w), &t));
 	assert_int_equal(t.job_count, 2);
 	assert_string_equal(job(&t, 0, "x86_1", "tiny-1", 1, "missing")->reason, "superseded");
