@@ -306,7 +306,7 @@ int fm_page_compare(struct fm_report *r, const struct fm_candidate *c, const str
 		        "Base of the ratios: %s. A ratio below 1 means less time (or fewer cycles) "
 		        "than on "
 		        "the base; the interval is "
-		        "Fieller's over process means, of one build on each side.\n\n",
+		        "Fieller's over process means, over processes of one build on each side.\n\n",
 		        r->systems[0].plan->name);
 	fm_page(&page, "## Environment\n\n");
 	if (r->mark != NULL)

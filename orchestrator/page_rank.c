@@ -282,7 +282,7 @@ int fm_page_compare_all(struct fm_report *r)
 	if ((rc = fm_page_environments(&page, r, "")) != FM_OK)
 		goto out;
 	fm_page(&page,
-	        "## Rank by %s\n\nMedian over processes at 64 KiB. Rank: 1 + number of instances "
+	        "## Rank by %s\n\nMedian over processes of one build at 64 KiB. Rank: 1 + number of instances "
 	        "of the group whose interval lies "
 	        "wholly below this one's (95 %% interval of the median; smallest to largest "
 	        "process below six), so overlapping "

@@ -36,7 +36,21 @@ struct fake {
 	bool ticks;   /* x86_1 has no core cycles, but ticks of a clock that runs at half their rate
 	               */
 	int permille; /* cost of a call of Toy-512 on x86_1, above that of the others */
+	bool real;    /* arm_1 is no emulator */
+	bool bare;    /* x86_1 has no counter at all */
+	bool single;  /* cells of 32 bytes have one process */
+	bool twin; /* Toy-1024 is a second Toy-512 on x86_1: as wide, and as dear unless permille */
+	bool leak; /* Toy-512 keeps bytes + 200 of every call */
+	int fixed; /* Toy-1024 costs 5 cycles a byte as the others, and so much a call */
+	int clocks;  /* checks of the core clock, 0: one */
+	int iqr_ppm; /* of the last of them, 0: 2000 */
 };
+
+/* Processes of a cell. */
+static int fake_processes(const struct fake *f, unsigned bytes)
+{
+	return f->single && bytes == 32 ? 1 : f->processes;
+}
 
 static void fake_instance(struct fm_candidate *c, const char *name, int bits, bool kat)
 {
@@ -61,7 +75,7 @@ static void fake_instance(struct fm_candidate *c, const char *name, int bits, bo
 	}
 }
 
-static void fake_candidate(struct fm_candidates *all, const char *id, const char *name)
+static void fake_candidate(struct fm_candidates *all, const char *id, const char *name, bool twin)
 {
 	struct fm_candidate *c = fm_grow(&all->list, &all->count, sizeof *c);
 	snprintf(c->id, sizeof c->id, "%s", id);
@@ -79,7 +93,7 @@ static void fake_candidate(struct fm_candidates *all, const char *id, const char
 	bool kat = strcmp(id, "iccs") != 0;
 	if (kat) {
 		fake_instance(c, "Toy-512", 512, true);
-		fake_instance(c, "Toy-1024", 1024, true);
+		fake_instance(c, "Toy-1024", twin ? 512 : 1024, true);
 	} else {
 		fake_instance(c, "pseudoXOF-512", 512, false);
 	}
@@ -114,8 +128,8 @@ static void fake_plan(struct fake *f)
 		p->systems[s].cpu = -1;
 		p->systems[s].about = fm_strdup(s == 0 ? f->about : "");
 	}
-	fake_candidate(&p->candidates, "hash-99", "Toy <Hash> | `Family`");
-	fake_candidate(&p->candidates, "iccs", "ICCS helper functions");
+	fake_candidate(&p->candidates, "hash-99", "Toy <Hash> | `Family`", f->twin);
+	fake_candidate(&p->candidates, "iccs", "ICCS helper functions", false);
 	for (int s = 0; s < 2; s++)
 		for (size_t c = 0; c < p->candidates.count; c++)
 			for (size_t i = 0; i < p->candidates.list[c].count; i++)
@@ -156,8 +170,12 @@ static void fake_samples(
 	int windows = 4;
 	/* cost per call in cycles: 5 a byte and 1,000; the clock runs at 2 GHz, ticks at 1 GHz */
 	long cycles = 1000 + (long)bytes * (strcmp(instance, "Toy-1024") == 0 ? 9 : 5);
-	bool counts = system == 0 && !f->ticks;
+	bool counts = system == 0 && !f->ticks && !f->bare;
 
+	if (f->twin)
+		cycles = 1000 + (long)bytes * 5;
+	if (f->fixed > 0 && strcmp(instance, "Toy-1024") == 0)
+		cycles = f->fixed + (long)bytes * 5;
 	if (system == 0 && strcmp(instance, "Toy-512") == 0)
 		cycles += cycles * f->permille / 1000;
 
@@ -166,7 +184,7 @@ static void fake_samples(
 		MUST(fm_buf_printf(
 		        &tsv, "%s%s", fm_proc_name[c], c + 1 < FM_PROC_COLUMNS ? "\t" : "\n"));
 	bool odd = system == 0 && strcmp(instance, "Toy-512") == 0 && bytes == 1024;
-	for (int p = 1; p <= f->processes + odd; p++) {
+	for (int p = 1; p <= fake_processes(f, bytes) + odd; p++) {
 		long each = cycles * (1000 + p) / 1000 * (odd && p == 2 ? 2 : 1);
 		bool replaced = odd && p == 3;
 		for (int w = 0; w < windows; w++) {
@@ -201,6 +219,10 @@ static void fake_samples(
 	} files[] = {{"process", &process}, {"calls", &calls}, {"ns", &ns},
 	        {counts ? "core_cycles" : "ref_ticks", &count}, {"events", &events}};
 	for (size_t i = 0; i < 5; i++) {
+		if (f->bare && system == 0 && files[i].b == &count) {
+			fm_buf_free(&count);
+			continue;
+		}
 		snprintf(path, sizeof path, "samples/%s.%s.txt", stem, files[i].column);
 		fake_file(fd, path, files[i].b);
 	}
@@ -246,9 +268,9 @@ static void fake_cells(struct fm_jsonw *w, const struct fake *f, int system,
 		if (measured) {
 			bool odd = system == 0 && strcmp(cell.instance, "Toy-512") == 0 &&
 			           cell.bytes == 1024;
-			fm_jsonw_int(w, "accepted", f->processes);
+			fm_jsonw_int(w, "accepted", fake_processes(f, cell.bytes));
 			fm_jsonw_int(w, "bytes", cell.bytes);
-			fm_jsonw_int(w, "calls", 406LL * f->processes);
+			fm_jsonw_int(w, "calls", 406LL * fake_processes(f, cell.bytes));
 			fm_jsonw_str(w, "digest_sha256", fake_hex);
 			fm_jsonw_str(w, "instance", cell.instance);
 			fm_jsonw_int(w, "invalid", 0);
@@ -259,7 +281,7 @@ static void fake_cells(struct fm_jsonw *w, const struct fake *f, int system,
 			fm_jsonw_close(w);
 			fm_jsonw_str(w, "message_sha256", fake_hex);
 			fm_jsonw_str(w, "operation", cell.operation);
-			fm_jsonw_int(w, "planned", f->processes);
+			fm_jsonw_int(w, "planned", fake_processes(f, cell.bytes));
 			fm_jsonw_int(w, "replaced", odd);
 			fm_jsonw_str(w, "stop", "fixed");
 			fm_jsonw_int(w, "t1_ns", 1000);
@@ -292,6 +314,8 @@ static void fake_memory(
 			fm_jsonw_int(w, "data_bytes", 8);
 			fm_jsonw_str(w, "instance", c->instances[i].name);
 			fm_jsonw_int(w, "io_buffers_bytes", fake_sizes[k] + 64);
+			if (f->leak && strcmp(c->instances[i].name, "Toy-512") == 0)
+				fm_jsonw_int(w, "leak_bytes_per_call", fake_sizes[k] + 200);
 			fm_jsonw_int(w, "pt_load_memsz_bytes", 11676);
 			fm_jsonw_int(w, "rodata_bytes", 700);
 			fm_jsonw_int(w, "rom_bytes", 5700);
@@ -314,28 +338,39 @@ static void fake_measure(
 	fm_jsonw_object(w, "measure");
 	fake_cells(w, f, system, c, true);
 	fm_jsonw_array(w, "clock");
-	fm_jsonw_object(w, NULL);
-	fm_jsonw_int(w, "drift_ppm", 100);
-	fm_jsonw_int(w, "iqr_ppm", 2000);
-	fm_jsonw_int(w, "measured_hz", 1998000000);
-	fm_jsonw_int(w, "nominal_khz", 2000000);
-	fm_jsonw_int(w, "tick_hz", 1000000000);
-	fm_jsonw_close(w);
+	for (int i = f->clocks > 0 ? f->clocks : 1; i > 0; i--) {
+		fm_jsonw_object(w, NULL);
+		fm_jsonw_int(w, "drift_ppm", 100);
+		fm_jsonw_int(w, "iqr_ppm", i == 1 && f->iqr_ppm > 0 ? f->iqr_ppm : 2000);
+		fm_jsonw_int(w, "measured_hz", 1998000000);
+		fm_jsonw_int(w, "nominal_khz", 2000000);
+		fm_jsonw_int(w, "tick_hz", 1000000000);
+		fm_jsonw_close(w);
+	}
 	fm_jsonw_close(w);
 	fm_jsonw_str(w, "core_type", "unknown");
 	fm_jsonw_object(w, "counter");
-	bool counts = system == 0 && !f->ticks;
-	fm_jsonw_int(w, "hz", counts ? 0 : 1000000000);
-	fm_jsonw_str(w, "label", counts ? "core_cycles" : "ref_ticks");
+	bool bare = system == 0 && f->bare, counts = system == 0 && !f->ticks && !bare;
+	fm_jsonw_int(w, "hz", counts || bare ? 0 : 1000000000);
+	fm_jsonw_str(w, "label", bare ? "ns" : counts ? "core_cycles" : "ref_ticks");
 	fm_jsonw_str(w, "pmu", counts ? "cpu" : "none");
 	fm_jsonw_int(w, "read_pair_milli", 30000);
 	fm_jsonw_array(w, "rejected");
 	if (system == 1)
 		fm_jsonw_str(w, NULL, "perf_user: ENOSYS, no perf in this kernel (or emulated)");
+	else if (!counts)
+		fm_jsonw_str(w, NULL, "perf_rdpmc: no PMU on this CPU (ENOENT)");
 	fm_jsonw_close(w);
 	fm_jsonw_int(w, "resolution", 1);
-	fm_jsonw_str(w, "scope", system == 0 ? "user" : "emulated");
-	fm_jsonw_str(w, "source", counts ? "perf_rdpmc" : system == 0 ? "tsc" : "cntvct");
+	fm_jsonw_str(w, "scope",
+	        system == 1 && !f->real  ? "emulated"
+	        : system == 1 || f->bare ? "wall"
+	                                 : "user");
+	fm_jsonw_str(w, "source",
+	        bare          ? "clock"
+	        : counts      ? "perf_rdpmc"
+	        : system == 0 ? "tsc"
+	                      : "cntvct");
 	fm_jsonw_int(w, "truth_permille", counts ? 1000 : -1);
 	fm_jsonw_close(w);
 	fm_jsonw_int(w, "cpu", 2);
@@ -415,7 +450,7 @@ static void fake_evidence(const struct fake *f, int fd, int system, const struct
 	fm_jsonw_str(&w, "arch", f->plan.systems[system].arch);
 	fm_jsonw_str(
 	        &w, "cpu_model", system == 0 ? "Toy <b>CPU</b> | `x` \\e[31m" : "Emulated Core");
-	fm_jsonw_str(&w, "emulator", system == 0 ? "" : "qemu-user");
+	fm_jsonw_str(&w, "emulator", system == 0 || f->real ? "" : "qemu-user");
 	fm_jsonw_int(&w, "epoch", 1);
 	fm_jsonw_str(&w, "kernel", "6.1.0");
 	fm_jsonw_int(&w, "logical_cpus", 4);

@@ -126,11 +126,9 @@ static inline const struct fm_proc *mt_process(const struct fm_samples *s, size_
 
 #define mt_column(p, name) ((p)->column[FM_PROC_##name])
 
-/* Runs the tests whose names match the one argument, all without one. */
 #define mt_main(tests, argc, argv)                                                      \
-	(fm_crypto_init() != FM_OK ? 1                                                  \
-	        : (argc) > 1       ? (cmocka_set_test_filter((argv)[1]),                \
-                                       cmocka_run_group_tests(tests, NULL, NULL)) \
-	                           : cmocka_run_group_tests(tests, NULL, NULL))
+	(choose_tests(argc, argv),                                                      \
+	        fm_crypto_init() != FM_OK ? 1                                           \
+	                                  : cmocka_run_group_tests(tests, NULL, NULL))
 
 #endif

@@ -18,6 +18,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Which tests a program runs: those whose names match its argument; "rest": those without a number
+ * mt_nn; all without an argument. */
+static inline void choose_tests(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "rest") == 0)
+		cmocka_set_skip_filter("mt_*");
+	else if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+}
+
 /* The call succeeds; if not, its error text is printed. */
 #define assert_ok(call)                                             \
 	do {                                                        \

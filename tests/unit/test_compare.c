@@ -152,8 +152,8 @@ static void slower_one(void **state)
 	assert_int_equal(status_of(PLAIN, SLOWER, NULL, NULL), 1);
 }
 
-/* MT-03: counts of unlike labels are never joined, their times are; one message, exit status 2. */
-static void unlike_labels(void **state)
+/* Counts of unlike labels are never joined, their times are; one message, exit status 2. */
+static void mt_03_unlike_labels(void **state)
 {
 	struct fm_compare c;
 
@@ -207,15 +207,16 @@ static void wrong_usage(void **state)
 	assert_true(fm_glob_list(NULL, "x"));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(t_points),
 	        cmocka_unit_test(equal_trees),
 	        cmocka_unit_test(slower_one),
-	        cmocka_unit_test(unlike_labels),
+	        cmocka_unit_test(mt_03_unlike_labels),
 	        cmocka_unit_test(smoke_decides_nothing),
 	        cmocka_unit_test(wrong_usage),
 	};
+	choose_tests(argc, argv);
 	return cmocka_run_group_tests(tests, make, drop);
 }

@@ -5,8 +5,8 @@
 #include "tests/unit/scratch.h"
 #include <math.h>
 
-/* MT-03: every pair of unlike labels is an error that names both. */
-static void unlike_kinds_never_join(void **state)
+/* Every pair of unlike labels is an error that names both. */
+static void mt_03_kinds(void **state)
 {
 	(void)state;
 	for (int a = 0; a < FM_KINDS; a++)
@@ -40,9 +40,9 @@ static void kind_of_a_cell(void **state)
 	assert_int_equal(fm_cell_kind(&c), FM_KIND_EMULATED);
 }
 
-/* MT-02: a clock that moved gives no cycles; one that stood gives an interval not narrower than its
+/* A clock that moved gives no cycles; one that stood gives an interval not narrower than its
  * own. */
-static void derived_cycles(void **state)
+static void mt_02_derived_cycles(void **state)
 {
 	struct fm_ev_clock clocks[2] = {
 	        {.measured_hz = 2893000000, .iqr_ppm = 15000, .drift_ppm = 0},
@@ -95,13 +95,14 @@ static void no_number_no_digits(void **state)
 	fm_buf_free(&text);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(unlike_kinds_never_join),
+	        cmocka_unit_test(mt_03_kinds),
 	        cmocka_unit_test(kind_of_a_cell),
-	        cmocka_unit_test(derived_cycles),
+	        cmocka_unit_test(mt_02_derived_cycles),
 	        cmocka_unit_test(no_number_no_digits),
 	};
+	choose_tests(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

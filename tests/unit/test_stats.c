@@ -303,8 +303,8 @@ static void size_model(void **state)
 	assert_fails(FM_ERR_CONFIG, "spread", fm_size_model(bytes, cost, none, 5, &m));
 }
 
-/* MT-27: the same cost per byte, 100 and 1,900 cycles a call. */
-static void call_cost_and_slope(void **state)
+/* The same cost per byte, 100 and 1,900 cycles a call. */
+static void mt_27_call_cost_and_slope(void **state)
 {
 	const double bytes[] = {32, 1024, 65536}, variance[] = {1, 10, 1000};
 	double cost[3];
@@ -325,7 +325,7 @@ static void call_cost_and_slope(void **state)
 	assert_true(dear.poor && dear.worst > 0.03);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(sums),
@@ -339,9 +339,10 @@ int main(void)
 	        cmocka_unit_test(ratio_in_rounds),
 	        cmocka_unit_test(trend),
 	        cmocka_unit_test(size_model),
-	        cmocka_unit_test(call_cost_and_slope),
+	        cmocka_unit_test(mt_27_call_cost_and_slope),
 	        cmocka_unit_test(published_flags),
 	        cmocka_unit_test(published_ratios),
 	};
+	choose_tests(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
