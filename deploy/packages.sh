@@ -12,7 +12,7 @@ PKG_BUILD=(gcc libc6-dev make cmake pkgconf libssh-dev libcurl4-openssl-dev libc
 PKG_VERIFY=(jq openssl openssh-client)
 PKG_LAB=(openssh-client iproute2 util-linux procps openssl tar gcc libc6-dev make libsodium-dev)
 PKG_LAB_ARM=(gcc-aarch64-linux-gnu)
-PKG_LONG=(gcc-aarch64-linux-gnu gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user-static)
+PKG_LONG=(gcc-aarch64-linux-gnu gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user-static exfat-fuse exfatprogs)
 PKG_BROWSER=(chromium nodejs npm)
 PKG_TEST=(libcmocka-dev clang libclang-rt-dev clang-format shellcheck git nginx libarchive-tools curl scdoc man-db zsh dpkg-dev strace)
 }

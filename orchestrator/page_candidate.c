@@ -37,23 +37,32 @@ static void write_head(struct fm_page *p, const struct fm_report *r, const struc
 	        guide);
 }
 
+static bool any_measured(const struct fm_side *s)
+{
+	for (size_t i = 0; i < s->cells.count; i++)
+		if (s->cells.list[i].state == FM_CELL_MEASURED)
+			return true;
+	return false;
+}
+
 static void write_basic(
         struct fm_page *p, const struct fm_side *s, const char **labels, size_t count)
 {
-	bool seen[FM_VERSIONS] = {false}, first = true;
+	bool seen[FM_VERSIONS] = {false}, first = true, measured = any_measured(s);
 
 	for (size_t i = 0; i < s->cells.count; i++)
-		seen[s->cells.list[i].version] = true;
+		seen[s->cells.list[i].version] |=
+		        !measured || s->cells.list[i].state == FM_CELL_MEASURED;
 	fm_page(p, "## 1. Basic information\n\n- Category: cryptographic hash algorithm; function: "
 	           "hash\n- Algorithm: ");
 	fm_page_text(p, s->candidate->name);
-	fm_page(p, "\n- Implementation versions measured:");
+	fm_page(p, "\n- Implementation versions %s:", measured ? "measured" : "planned");
 	for (int v = 0; v < FM_VERSIONS; v++)
 		if (seen[v]) {
 			fm_page(p, "%s %s", first ? "" : ",", fm_version_name[v]);
 			first = false;
 		}
-	fm_page(p, "\n- Parameter sets:");
+	fm_page(p, "%s\n- Parameter sets:", measured ? "" : "; none was measured");
 	for (size_t i = 0; i < count; i++)
 		fm_page(p, "%s `%s`", i > 0 ? "," : "", labels[i]);
 	fm_page(p, "\n- Source: `%.16s\xe2\x80\xa6` (digest of its file list), %s\n\n",
@@ -88,8 +97,13 @@ static void write_kat(struct fm_page *p, const struct fm_side *s, const char **l
 	static const char *const heads[] = {
 	        "instance", "build flags", "KAT", "vectors that agreed", "not run", "KAT digest"};
 
+	fm_page(p, "## 3. Functional testing (KAT)\n\n");
+	if (!s->have && s->builds.count == 0) {
+		fm_page(p, "Nothing is known: no bundle was accepted.\n\n");
+		return;
+	}
 	fm_page(p,
-	        "## 3. Functional testing (KAT)\n\nEach library was checked on this system against "
+	        "Each library was checked on this system against "
 	        "the published KAT digests "
 	        "and vectors that the sealed plan lists (`plan/kat.sha256`, part `%s/`) before "
 	        "timing; only libraries "
@@ -207,7 +221,7 @@ static void write_rejected(struct fm_page *p, const struct fm_side *s)
 	        "time per call", "replaced by"};
 	bool begun = false;
 
-	fm_page(p, "### Rejected trials\n\n");
+	fm_page(p, "### Trials that do not count\n\n");
 	for (size_t i = 0; i < s->cells.count; i++)
 		for (size_t k = 0; k < s->cells.list[i].rejected_count; k++) {
 			const struct fm_cell_fig *c = &s->cells.list[i];
@@ -230,7 +244,8 @@ static void write_rejected(struct fm_page *p, const struct fm_side *s)
 			        p, "%s", x->replaced_by > 0 ? fm_n_int(x->replaced_by).s : DASH);
 			fm_page_row_end(p);
 		}
-	fm_page(p, begun ? "\n" : "No trial was rejected.\n\n");
+	fm_page(p, begun ? "\nA trial is superseded when another one took its place.\n\n"
+	                 : "None: every trial of a measured cell counts.\n\n");
 }
 
 static void write_failures(struct fm_page *p, const struct fm_side *s)
@@ -262,15 +277,20 @@ int fm_page_performance(struct fm_page *p, const struct fm_report *r, const stru
 		cycles = cycles || s->cells.list[i].count == FM_COUNT_CYCLES;
 	if (cycles)
 		heads[7] = "median cycles";
-	fm_page(p,
-	        "## 4. Performance\n\n%s Figures are over processes of one build, called in a "
-	        "shared library.%s\n\n",
-	        cycles ? "Counts are core cycles in user mode; median, interval and spread are "
-	                 "those of the cycles."
-	               : "This system gave no core cycles, so the cycle columns are empty and "
-	                 "median, interval and spread are "
-	                 "those of the time.",
-	        r->smoke ? " The profile `smoke` makes too few processes for intervals." : "");
+	fm_page(p, "## 4. Performance\n\n");
+	if (any_measured(s))
+		fm_page(p,
+		        "%s Figures are over processes of one build, called in a "
+		        "shared library.%s\n\n",
+		        cycles ? "Counts are core cycles in user mode; median, interval and spread "
+		                 "are "
+		                 "those of the cycles."
+		               : "This system gave no core cycles, so the cycle columns are empty "
+		                 "and "
+		                 "median, interval and spread are "
+		                 "those of the time.",
+		        r->smoke ? " The profile `smoke` makes too few processes for intervals."
+		                 : "");
 	fm_page_table(p, heads, 12);
 	for (size_t i = 0; i < s->cells.count; i++)
 		if (s->cells.list[i].state == FM_CELL_MEASURED)
@@ -287,7 +307,8 @@ int fm_page_performance(struct fm_page *p, const struct fm_report *r, const stru
 	write_ticks(p, s);
 	fm_page_derived(p, s);
 	fm_page_model(p, s);
-	if (r->mark == NULL) /* the records of others keep only a number of retries */
+	/* the records of others keep only a number of retries */
+	if (r->mark == NULL && s->have)
 		write_rejected(p, s);
 	return FM_OK;
 }

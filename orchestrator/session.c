@@ -81,6 +81,11 @@ static int wait_reply(struct fm_session *s, struct fm_text *reply, int timeout_s
 	}
 }
 
+void fm_session_until(struct fm_session *s, uint64_t deadline)
+{
+	s->wire.until = deadline;
+}
+
 int fm_session_send(struct fm_session *s, const struct fm_buf *text)
 {
 	return fm_wire_send(&s->wire, FM_FRAME_CALL, text->data, text->len);

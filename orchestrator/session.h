@@ -58,6 +58,10 @@ typedef int fm_session_sink(void *arg, const void *bytes, size_t len);
 FM_CHECK int fm_session_data(
         struct fm_session *s, uint64_t max, fm_session_sink *sink, void *arg, int timeout_s);
 
+/* From now on everything waited for ends with FM_ERR_TIMEOUT at this fm_now_ns, whatever the host
+ * sends; 0: only silence ends it. */
+void fm_session_until(struct fm_session *s, uint64_t deadline);
+
 /* The halves of a call without data, so that several can be under way (only `get`): each send is
  * answered by one reply, in order. */
 FM_CHECK int fm_session_send(struct fm_session *s, const struct fm_buf *text);

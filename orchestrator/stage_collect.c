@@ -11,6 +11,7 @@
 #include "protocol/seal.h"
 #include "protocol/sshsig.h"
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,8 @@
 #define MANIFEST_MAX (16u << 20) /* 16384 lines of at most 467 bytes are less */
 #define GET_WAIT_S   60
 #define AHEAD        16 /* calls under way; as many as the agent allows */
+#define GRACE        (300 * FM_S)
+#define LEAST_RATE   4096 /* bytes a second, once GRACE is over: else a bundle might never end */
 
 struct fetch {
 	struct fm_host *h;
@@ -29,7 +32,17 @@ struct fetch {
 	int file;         /* being written */
 	struct fm_sha256 hash;
 	uint64_t got, all; /* bytes of this file, of all */
+	uint64_t start;
+	bool astray; /* the line is of no more use: what is still on it belongs to nothing */
 };
+
+/* A host that sends drop by drop holds nobody for ever. */
+static void keep_pace(const struct fetch *f)
+{
+	uint64_t due = (f->all + f->got) / LEAST_RATE * FM_S;
+
+	fm_session_until(f->h->session, f->start + GRACE + due);
+}
 
 static int take_piece(void *arg, const void *bytes, size_t len)
 {
@@ -40,14 +53,17 @@ static int take_piece(void *arg, const void *bytes, size_t len)
 		return rc;
 	fm_sha256_add(&f->hash, bytes, len);
 	f->got += len;
+	keep_pace(f);
 	return FM_OK;
 }
 
 static int drop_piece(void *arg, const void *bytes, size_t len)
 {
-	(void)arg;
+	struct fetch *f = arg;
+
 	(void)bytes;
-	(void)len;
+	f->got += len;
+	keep_pace(f);
 	return FM_OK;
 }
 
@@ -99,28 +115,56 @@ static int ask_file(const struct fetch *f, const char *path, uint64_t max)
 	return rc;
 }
 
-/* The answer to the oldest ask_file: announced size, bytes into the file, digest (hex NULL: any). A
- * code of class verify or of our disk leaves the line in step; any other ends the session. */
-static int take_file(struct fetch *f, const char *path, uint64_t max, const char *hex)
+/* The size a host announces for a file it has named. That it cannot give it (a link, a folder, no
+ * right to read) says something about the bundle, not about us. */
+static int take_size(struct fetch *f, const char *path, uint64_t max, uint64_t *bytes)
 {
 	struct fm_text reply;
-	uint64_t bytes = 0;
-	char seen[65];
-	int made, rc = fm_session_reply(f->h->session, &reply, GET_WAIT_S);
+	int rc = fm_session_reply(f->h->session, &reply, GET_WAIT_S);
 
-	if (rc == FM_OK)
-		rc = fm_text_take_u64(&reply, "bytes", max, &bytes);
-	fm_text_free(&reply);
+	if (rc == FM_ERR_SYSTEM || rc == FM_ERR_NAME) {
+		char text[900];
+
+		snprintf(text, sizeof text, "%s", fm_error_text());
+		return fm_fail(FM_ERR_FORM, "%s: the host does not give it: %s", path, text);
+	}
 	if (rc != FM_OK)
 		return rc;
+	rc = fm_text_take_u64(&reply, "bytes", UINT64_MAX, bytes);
+	fm_text_free(&reply);
+	if (rc == FM_OK && *bytes > max)
+		rc = fm_fail(FM_ERR_SIZE, "%s: %llu bytes announced, allowed are %llu", path,
+		        (unsigned long long)*bytes, (unsigned long long)max);
+	f->astray = rc != FM_OK; /* its data are on the line now */
+	return rc;
+}
+
+/* The answer to the oldest ask_file: announced size, bytes into the file, digest (hex NULL: any). A
+ * code of class verify or of our disk leaves the line in step if it is not astray; any other ends
+ * the session. */
+static int take_file(struct fetch *f, const char *path, uint64_t max, const char *hex)
+{
+	uint64_t bytes = 0;
+	char seen[65];
+	int made, rc;
+
 	f->got = 0;
+	keep_pace(f);
+	rc = take_size(f, path, max, &bytes);
+	if (rc != FM_OK)
+		return rc;
 	made = open_file(f, path);
 	fm_sha256_start(&f->hash);
 	rc = fm_session_data(
-	        f->h->session, max, made == FM_OK ? take_piece : drop_piece, f, GET_WAIT_S);
+	        f->h->session, bytes, made == FM_OK ? take_piece : drop_piece, f, GET_WAIT_S);
 	if (f->file >= 0)
 		close(f->file);
 	f->file = -1;
+	if (rc == FM_ERR_SIZE) {
+		f->astray = true;
+		return fm_fail(FM_ERR_SIZE, "%s: %llu bytes announced, more come", path,
+		        (unsigned long long)bytes);
+	}
 	if (rc == FM_OK)
 		rc = made;
 	if (rc != FM_OK)
@@ -147,6 +191,7 @@ static int fetch_file(struct fetch *f, const char *path, uint64_t max)
  * further. */
 static int forget(struct fetch *f, size_t count)
 {
+	const uint64_t max = fm_seal_limits(FM_SEAL_BUNDLE)->file_bytes;
 	int rc = FM_OK;
 
 	while (rc == FM_OK && count-- > 0) {
@@ -155,7 +200,7 @@ static int forget(struct fetch *f, size_t count)
 		rc = fm_session_reply(f->h->session, &reply, GET_WAIT_S);
 		fm_text_free(&reply);
 		if (rc == FM_OK)
-			rc = fm_session_data(f->h->session, UINT64_MAX, drop_piece, f, GET_WAIT_S);
+			rc = fm_session_data(f->h->session, max, drop_piece, f, GET_WAIT_S);
 		else if (!line_is_lost(rc))
 			rc = FM_OK; /* an error as the answer: no data behind it */
 	}
@@ -168,7 +213,7 @@ static int fetch_named(struct fetch *f, const struct fm_manifest *m)
 {
 	const struct fm_seal_limits *limits = fm_seal_limits(FM_SEAL_BUNDLE);
 	size_t asked = 0, i = 0;
-	int rc = FM_OK, lost;
+	int rc = FM_OK;
 
 	for (; rc == FM_OK && i < m->count; i++) {
 		while (rc == FM_OK && asked < m->count && asked < i + AHEAD)
@@ -180,12 +225,12 @@ static int fetch_named(struct fetch *f, const struct fm_manifest *m)
 			rc = fm_fail(FM_ERR_SIZE, "more than %llu bytes together",
 			        (unsigned long long)limits->all_bytes);
 	}
-	if (rc != FM_OK && !line_is_lost(rc) && asked > i) {
+	if (rc != FM_OK && !line_is_lost(rc) && !f->astray && asked > i) {
 		char text[1000];
 
 		snprintf(text, sizeof text, "%s", fm_error_text());
-		lost = forget(f, asked - i);
-		rc = lost != FM_OK ? lost : fm_fail(rc, "%s", text);
+		f->astray = forget(f, asked - i) != FM_OK;
+		rc = fm_fail(rc, "%s", text);
 	}
 	return rc;
 }
@@ -260,8 +305,7 @@ static bool is_verdict(int rc)
 
 int fm_stage_collect(struct fm_host *h, struct fm_host_job *j)
 {
-	struct fetch f = {.h = h, .j = j, .dirfd = -1, .file = -1};
-	uint64_t start = fm_now_ns();
+	struct fetch f = {.h = h, .j = j, .dirfd = -1, .file = -1, .start = fm_now_ns()};
 	char manifest[65] = "", took[32];
 	int rc;
 
@@ -269,6 +313,7 @@ int fm_stage_collect(struct fm_host *h, struct fm_host_job *j)
 	rc = new_folder(&f);
 	if (rc == FM_OK)
 		rc = fetch_all(&f, manifest);
+	fm_session_until(h->session, 0);
 	if (rc == FM_OK)
 		rc = check_content(&f);
 	if (rc == FM_OK)
@@ -278,8 +323,11 @@ int fm_stage_collect(struct fm_host *h, struct fm_host_job *j)
 	else
 		(void)!fm_fs_remove(h->campaign->incoming, f.folder);
 	fm_hostlog_say(h->log, "bundle %s: %llu bytes in %s", j->candidate->id,
-	        (unsigned long long)f.all, fm_duration(fm_now_ns() - start, took));
+	        (unsigned long long)f.all, fm_duration(fm_now_ns() - f.start, took));
 	if (f.dirfd >= 0)
 		close(f.dirfd);
+	if (rc == FM_OK && f.astray)
+		rc = fm_fail(FM_ERR_DROPPED,
+		        "the line was given up: what the host sent there has no end");
 	return rc;
 }

@@ -293,16 +293,13 @@ static int on_line(void *arg, const struct fm_line *l)
 	} else if (strcmp(l->kind, "note") == 0) {
 		tell_note(h, text_of(l, "text"));
 	} else if (strcmp(l->kind, "end") == 0) {
+		/* These words go into tree.json: no word of a host's own. */
+		int code = fm_error_lookup(text_of(l, "class"), text_of(l, "reason"));
+
 		snprintf(h->end_state, sizeof h->end_state, "%s", text_of(l, "state"));
-		snprintf(h->end_class, sizeof h->end_class, "%s", text_of(l, "class"));
-		snprintf(h->end_reason, sizeof h->end_reason, "%s", text_of(l, "reason"));
+		snprintf(h->end_class, sizeof h->end_class, "%s", fm_error_class(code));
+		snprintf(h->end_reason, sizeof h->end_reason, "%s", fm_error_reason(code));
 		snprintf(h->end_text, sizeof h->end_text, "%s", text_of(l, "text"));
-		/* These words go into tree.json, which readers check: no word of a host's own. */
-		if (strcmp(h->end_state, "failed") == 0 &&
-		        !fm_reason_ok(h->end_class, h->end_reason)) {
-			snprintf(h->end_class, sizeof h->end_class, "internal");
-			snprintf(h->end_reason, sizeof h->end_reason, "internal");
-		}
 	} else if (strcmp(l->kind, "start") == 0) {
 		h->end_state[0] = '\0';
 	}

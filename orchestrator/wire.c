@@ -88,6 +88,8 @@ static int feed(struct fm_wire *w, uint64_t lost)
 	int is_stderr = 0;
 	ssize_t n;
 
+	if (w->until != 0 && w->until < lost)
+		lost = w->until;
 	n = w->ops->read(w->c, piece, sizeof piece, &is_stderr, ping < lost ? ping : lost);
 	if (n == FM_ERR_TIMEOUT) {
 		if (fm_now_ns() >= lost)
@@ -117,7 +119,10 @@ int fm_wire_next(struct fm_wire *w, struct fm_frame *frame, int silence_s)
 		return fm_fail(FM_ERR_DROPPED, "the line to the agent is closed");
 	for (;;) {
 		uint64_t since = w->heard > start ? w->heard : start;
-		int rc = fm_frame_next(&w->reader, frame);
+		int rc = w->until != 0 && fm_now_ns() >= w->until
+		                 ? fm_fail(FM_ERR_TIMEOUT,
+		                           "what was asked for does not come to an end")
+		                 : fm_frame_next(&w->reader, frame);
 
 		if (rc < 0)
 			return rc;
@@ -132,9 +137,11 @@ int fm_wire_next(struct fm_wire *w, struct fm_frame *frame, int silence_s)
 		if (rc == 1)
 			continue;
 		rc = feed(w, since + (uint64_t)silence_s * FM_S);
-		if (rc == FM_ERR_TIMEOUT)
+		if (rc == FM_ERR_TIMEOUT && (w->until == 0 || fm_now_ns() < w->until))
 			return fm_fail(
 			        FM_ERR_TIMEOUT, "no byte from the agent for %d s", silence_s);
+		if (rc == FM_ERR_TIMEOUT)
+			continue;
 		if (rc != FM_OK)
 			return rc;
 	}

@@ -16,6 +16,7 @@ struct fm_wire {
 	struct fm_frame_reader reader;
 	uint32_t number;        /* of our last frame */
 	uint64_t heard, pinged; /* fm_now_ns of the last byte from there, of our last ping */
+	uint64_t until; /* fm_now_ns at which it is given up though bytes come; 0: never */
 	uint64_t sent, received;
 	int log;
 	char said[300]; /* the end of what came on stderr: why an agent ended */
@@ -31,8 +32,8 @@ FM_CHECK int fm_wire_send(
 /* len bytes as data frames, without the end. */
 FM_CHECK int fm_wire_send_data(struct fm_wire *w, const void *bytes, size_t len);
 
-/* The next frame that is neither ping nor pong. FM_ERR_TIMEOUT after silence_s without any byte,
- * FM_ERR_DROPPED at the end of the line. */
+/* The next frame that is neither ping nor pong. FM_ERR_TIMEOUT after silence_s without any byte
+ * or at until, FM_ERR_DROPPED at the end of the line. */
 FM_CHECK int fm_wire_next(struct fm_wire *w, struct fm_frame *frame, int silence_s);
 
 #endif

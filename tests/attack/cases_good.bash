@@ -10,6 +10,7 @@ P06 | C  | PASS | PASS attack | PASS attack | a revoked key of no planned system
 P07 | C  | PASS | PASS attack | PASS attack | a controller whose key followed another one
 P08 | HC | PASS | PASS attack | PASS attack | a host whose clock stands in 1970
 P09 | HC | PASS | PASS attack | PASS attack | a host whose clock stands in 2100
+P10 | C  | PASS | PASS attack | PASS attack | a rejected bundle; its page claims nothing of what nobody knows
 '
 P01() { :; }
 P02() { mkdir -p tree/rejected/x; mkfifo tree/rejected/x/fifo; ln -s /etc/passwd tree/incoming/link; echo x > "tree/incoming/a name"; }
@@ -26,5 +27,13 @@ P05() {
 at_year() { evidence ".clock.started_at = \"$1-01-01T00:00:01Z\" | .clock.finished_at = \"$1-01-01T00:00:09Z\""; rm tree/MANIFEST.sha256.sig; "$B/fleetmark" report tree; seal_tree; }
 P08() { at_year 1970; }
 P09() { at_year 2100; }
+P10() {
+    local why='.status = "rejected" | .class = "verify" | .reason = "form" | .text = "manifest: no line"' page=tree/tiny-1/perf_x86_1.md
+    edit tree/tree.json "(.jobs[] | select(.system == \"x86_1\" and .candidate == \"tiny-1\" and .status == \"accepted\")) |= ($why)
+        | (.cells[] | select(.cell | startswith(\"x86_1/tiny-1/\"))) |= ($why)"
+    rm -r "$X" tree/MANIFEST.sha256.sig; "$B/fleetmark" report tree; seal_tree
+    grep -q 'none was measured' $page && grep -q 'rejected: verify' $page
+    ! grep -E 'versions measured|library was checked|gave no core cycles|trial' $page
+}
 P07() { handed_over; newest; }
 P06() { "$B/resign" --new other; key_line other > tree/trust/revoked_keys; seal_trust; }

@@ -45,6 +45,19 @@ cells c5.2 | cmp - before || fail "other cells"
 gives 0 fm redo report c5.2 -i fleet.ini --root root
 gives 0 fm verify --key "$FLEETMARK_HOME/controller.pub" --root root results/c5.2
 
+step "a redo broken off between two bundles: the one the journal names takes its place again"
+grep -v ' sealed ' results/c5.2/incoming/journal > journal.open
+tail -n 1 results/c5.2/incoming/journal | grep -q ' sealed ' || fail "the last line is not the seal"
+cp journal.open results/c5.2/incoming/journal
+mv results/c5.2/bundles/toy_1/toy results/c5.2/incoming/.in-toy_1-0123456789abcdef
+cp -r results/c5.2/incoming/superseded/toy_1-toy.1 results/c5.2/bundles/toy_1/toy
+rm results/c5.2/MANIFEST.sha256 results/c5.2/MANIFEST.sha256.sig
+gives 0 run c5.2; says "finishing the interrupted arrival of toy"
+cells c5.2 | cmp - before || fail "other cells after the repair"
+[ "$(jq '.jobs | length' results/c5.2/tree.json)" = 2 ] || fail "a dispatch more"
+[ -d results/c5.2/incoming/superseded/toy_1-toy.2 ] || fail "what lay in its place is gone"
+gives 0 fm verify --key "$FLEETMARK_HOME/controller.pub" --root root results/c5.2
+
 step "cancelled from another terminal: nothing of ours runs, then resumed"
 "$F" run stop -i "$T/fleet.ini" --root "$T/root" --profile smoke > first.out 2> first.err < /dev/null & pid=$!
 within 60 events stop stage

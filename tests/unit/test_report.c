@@ -136,7 +136,7 @@ static void failures_are_said(void **state)
 	has("hash-99/perf_x86_1.html", "Toy-512, 1024 B: outlier 1 of 5", true);
 	has("iccs/perf_x86_1.md", "Flagged cells", false);
 	has("hash-99/perf_x86_1.md", "| `Toy-512` | 1024 B | 3 | superseded | preempted |", true);
-	has("hash-99/perf_arm_1.md", "No trial was rejected.", true);
+	has("hash-99/perf_arm_1.md", "None: every trial of a measured cell counts.", true);
 	has("hash-99/perf_x86_1.md", "PASS, 2 of 4 files", true);
 	has("hash-99/perf_x86_1.md", "KAT_2_33, KAT_Loop", true);
 	has("iccs/perf_x86_1.md", "PASS by 7 vectors", true);
