@@ -12,20 +12,26 @@
 #include <string.h>
 #include <unistd.h>
 
+struct findings {
+	size_t count;
+	bool json; /* then an event is all */
+};
+
 static void print_finding(void *arg, int code, const char *where, const char *text)
 {
-	size_t *findings = arg;
+	struct findings *f = arg;
 	char shown_where[FM_PATH_MAX * 2], shown[1200];
 	struct fm_event e = {.event = "finding",
 	        .klass = fm_error_class(code),
 	        .reason = fm_error_reason(code),
 	        .quiet = true};
 
-	++*findings;
+	f->count++;
 	(void)fm_escape(where, strlen(where), shown_where, sizeof shown_where);
 	(void)fm_escape(text, strlen(text), shown, sizeof shown);
-	fm_result("FAIL: %s: %s: %s", fm_error_reason(code), shown_where, shown);
-	e.cell = where;
+	if (!f->json)
+		fm_result("FAIL: %s: %s: %s", fm_error_reason(code), shown_where, shown);
+	e.where = where;
 	e.text = text;
 	fm_out_event(&e);
 }
@@ -46,7 +52,7 @@ static void print_summary(const struct fm_verify_counts *c, const struct fm_publ
 
 static void event_summary(const struct fm_verify_counts *c, int code)
 {
-	struct fm_event e = {.event = "verified",
+	struct fm_event e = {.event = code == FM_OK ? "verified" : "refused",
 	        .text = c->sha256,
 	        .done = c->cells_accepted,
 	        .quiet = true,
@@ -85,14 +91,14 @@ static int verify_tree(
 {
 	struct fm_verify_counts counts;
 	char print[FM_FINGERPRINT];
-	size_t findings = 0;
+	struct findings findings = {.json = o->json};
 	int rc = fm_tree_verify(dirfd, anchor, newer, print_finding, &findings, &counts);
 
 	/* data/ and pages follow from the samples: only a good tree's are worth computing again */
 	if (rc == FM_OK && (rc = fm_report_tree(dirfd, o->base, true)) != FM_OK &&
 	        !another_form(dirfd, &rc))
 		print_finding(&findings, rc, "derived files", fm_error_text());
-	if (rc == FM_OK)
+	if (rc == FM_OK && !o->json)
 		print_summary(&counts, anchor);
 	event_summary(&counts, rc);
 	if (rc != FM_OK) {
@@ -102,8 +108,8 @@ static int verify_tree(
 		        print);
 	}
 	return rc == FM_OK ? FM_OK
-	                   : fm_fail(FM_ERR_SIGNATURE, "%zu finding%s", findings,
-	                             findings == 1 ? "" : "s");
+	                   : fm_fail(FM_ERR_SIGNATURE, "%zu finding%s", findings.count,
+	                             findings.count == 1 ? "" : "s");
 }
 
 int fm_cmd_verify(const struct fm_options *o, int *status)

@@ -14,6 +14,7 @@ void fm_out_init(const struct fm_options *o);
 struct fm_event {
 	const char *event; /* "connected", "stage", "cell", "bundle", "accepted", "rejected", "host_failed", "heartbeat", "finished" ... */
 	const char *system, *stage, *candidate, *cell, *klass, *reason, *text;
+	const char *where; /* of a finding: the file; only with --json */
 	const char *time;  /* of an event of another process; NULL: now */
 	const char *state, *fingerprint, *key, *after, *before; /* of trust list; only with --json */
 	uint64_t done, total, eta_s;

@@ -42,8 +42,8 @@ int fm_out_json(struct fm_buf *b, const struct fm_event *e, uint64_t seq)
 	const struct {
 		const char *key, *text;
 	} texts[] = {{"event", e->event}, {"system", e->system}, {"stage", e->stage},
-	        {"candidate", e->candidate}, {"cell", e->cell}, {"class", e->klass},
-	        {"reason", e->reason}, {"text", e->text}, {"state", e->state},
+	        {"candidate", e->candidate}, {"cell", e->cell}, {"where", e->where},
+	        {"class", e->klass}, {"reason", e->reason}, {"text", e->text}, {"state", e->state},
 	        {"fingerprint", e->fingerprint}, {"key", e->key}, {"after", e->after},
 	        {"before", e->before}};
 	int rc = begin(b, seq, e->time);

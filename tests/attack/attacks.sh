@@ -92,3 +92,15 @@ while IFS='|' read -r id keys reason _ _ what; do
 done < "$W/cases"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
+
+# with --json: one line per finding, and a word at the end that cannot be mistaken
+json() { rc=0; "$B/fleetmark" verify --json --key anchor.pub base/tree > json || rc=$?; }
+cd "$W"
+json
+[ $rc = 0 ] && jq -es '[.[] | select(.event == "finding" or .event == "refused")] == [] and .[-1].event == "verified" and .[-1].done > 0' json > /dev/null ||
+    { cat json; echo "--json of a good tree"; exit 1; }
+echo x >> base/tree/tree.json; rm base/tree/index.html; echo x > base/tree/more
+json
+[ $rc = 4 ] && jq -es '([.[] | select(.event == "finding") | .where + " " + .class + "/" + .reason] | sort) ==
+    ["index.html verify/form", "more verify/form", "tree.json verify/digest"] and any(.[]; .event == "refused") and all(.[]; .event != "verified" and .event != "result")' json > /dev/null ||
+    { cat json; echo "--json of a spoiled tree"; exit 1; }
