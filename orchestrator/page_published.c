@@ -16,6 +16,7 @@ int fm_page_arch(const char *arch, const char **name, const char **guide)
 {
 	bool arm = strcmp(arch, "aarch64") == 0;
 
+	*name = *guide = "";
 	if (!arm && strcmp(arch, "x86_64") != 0)
 		return fm_fail(
 		        FM_ERR_FORM, "architecture: read %.40s, allowed are x86_64, aarch64", arch);
