@@ -1,12 +1,12 @@
 #!/bin/bash
 # smoke.sh: builds every fuzz target with clang and runs each for a few seconds over its seeds.
-#   FLEETMARK_FUZZ_SECONDS  seconds per target (default 5)
+#   FLEETMARK_FUZZ_SECONDS  seconds per target (default 3)
 #   FLEETMARK_FUZZ_SEED     of the mutations (default 1, so that a failure can be seen again; 0: another one each time)
 # Exit 77 (skipped) without clang or its fuzzer runtime.
 set -eu
 
 root=${FLEETMARK_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-seconds=${FLEETMARK_FUZZ_SECONDS:-5}
+seconds=${FLEETMARK_FUZZ_SECONDS:-3}
 seed=${FLEETMARK_FUZZ_SEED:-1}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
