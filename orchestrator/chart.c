@@ -151,14 +151,15 @@ static int by_time(const void *a, const void *b)
 
 static void fill_bar(struct fm_bar *bar, const struct fm_brief *b, bool cycles)
 {
+	const char *mark = b->size[FM_BRIEF_LARGE].mark;
+
 	snprintf(bar->group, sizeof bar->group, "%.20s %.64s", b->candidate->id, b->instance->name);
 	bar->look = b->system;
 	bar->value = value_of(b, cycles);
 	bar->low = (cycles ? b->low : b->low_seconds * 1e9) / BARS_SIZE;
 	bar->high = (cycles ? b->high : b->high_seconds * 1e9) / BARS_SIZE;
 	snprintf(bar->text, sizeof bar->text, "%.20s%s%.20s",
-	        fm_n_decimals(bar->value, cycles ? 1 : 2).s, b->mark[0] != '\0' ? " " : "",
-	        b->mark);
+	        fm_n_decimals(bar->value, cycles ? 1 : 2).s, mark[0] != '\0' ? " " : "", mark);
 }
 
 /* Pictures of at most GROUPS instances each; the order is that of the first system that has the
@@ -213,7 +214,9 @@ static int draw(struct fm_page *p, struct bars *x, int digest_bits)
 
 static bool takes(const struct fm_brief *b)
 {
-	return b->bytes == BARS_SIZE && b->state == FM_CELL_MEASURED && !b->emulated &&
+	const struct fm_brief_cell *c = &b->size[FM_BRIEF_LARGE];
+
+	return c->there && c->state == FM_CELL_MEASURED && !c->emulated &&
 	       b->version == FM_VERSION_REFERENCE;
 }
 
@@ -235,10 +238,12 @@ int fm_chart_bars(struct fm_page *p, const struct fm_report *r)
 		for (size_t i = 0; i < r->brief_count; i++)
 			if (takes(&r->briefs[i]) && r->briefs[i].instance->digest_bits == bits) {
 				x.cell[x.count++] = &r->briefs[i];
-				x.cycles = x.cycles && r->briefs[i].count == FM_COUNT_CYCLES;
+				x.cycles = x.cycles && r->briefs[i].size[FM_BRIEF_LARGE].count ==
+				                               FM_COUNT_CYCLES;
 			}
 		qsort(x.cell, x.count, sizeof *x.cell, x.cycles ? by_cycles : by_time);
-		rc = draw(p, &x, bits);
+		if (x.count > 1) /* a bar alone says nothing */
+			rc = draw(p, &x, bits);
 	}
 	free(x.cell);
 	return rc;

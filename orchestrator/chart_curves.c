@@ -213,8 +213,8 @@ static int from_top(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Names at the ends of the lines, moved apart where they would touch; a thin line leads to a moved
- * one. */
+/* Names with their markers at the ends of the lines, moved apart where they would touch; a thin
+ * line leads to each. */
 static int names(struct frame *f, const struct fm_series *s, size_t count)
 {
 	struct name *list = fm_alloc_array(count + 1, sizeof *list);
@@ -235,11 +235,11 @@ static int names(struct frame *f, const struct fm_series *s, size_t count)
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct fm_chart_point *p = &list[i].s->point[list[i].s->count - 1];
-		svg(f,
-		        "<path fill=\"none\" stroke=\"%s\" d=\"M%.2f %.2fL%.2f %.2f\"/>\n<text "
-		        "x=\"%.2f\" y=\"%.2f\">",
+		svg(f, "<path fill=\"none\" stroke=\"%s\" d=\"M%.2f %.2fL%.2f %.2f\"/>\n",
 		        fm_chart_colour(list[i].s->look), at_x(f, p->x) + 4, at_y(f, p->y),
-		        f->right + 10, list[i].y, f->right + 12, list[i].y + 4);
+		        f->right + 10, list[i].y);
+		marker(f, list[i].s->look, f->right + 14, list[i].y, false);
+		svg(f, "<text x=\"%.2f\" y=\"%.2f\">", f->right + 20, list[i].y + 4);
 		if (f->error == FM_OK)
 			f->error = fm_html_text(f->out, list[i].s->name, strlen(list[i].s->name));
 		svg(f, "</text>\n");
@@ -280,7 +280,7 @@ int fm_chart_curves(struct fm_buf *out, size_t number, const char *title, const 
 	rc = FM_OK;
 	if (count == 0)
 		goto out;
-	f.right = WIDTH - fmin(fmax((double)longest * LETTER + 16, 60), 150);
+	f.right = WIDTH - fmin(fmax((double)longest * LETTER + 24, 60), 158);
 	borders(&f, s, count);
 	if ((rc = describe(s, count, unit, &words)) != FM_OK ||
 	        (rc = fm_chart_begin(out, number, HEIGHT, title, words.data)) != FM_OK)

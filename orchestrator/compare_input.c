@@ -119,7 +119,6 @@ static int tree_cells(struct fm_input *in, size_t system, const char *candidate,
 		snprintf(source, 65, "%.64s", c->source_sha256);
 	}
 	fm_side_free(&side);
-	fm_buf_free(&in->report.systems[system].builds);
 	return rc == FM_OK ? rc : fm_wrap(rc, "%s", in->path);
 }
 

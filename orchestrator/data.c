@@ -90,10 +90,11 @@ static int put_entry(struct fm_report_system *s, const struct fm_side *side,
 	if ((rc = fm_jsonp_end(&w)) == FM_OK) { /* only the entry itself: between its key's line and
 		                                   the two closing lines */
 		const char *from = strstr(text.data, "\n  \""), *to = strstr(text.data, "\n }\n}");
-		if (s->builds.len > 0)
-			rc = fm_buf_puts(&s->builds, ",");
+		if (s->any_build)
+			rc = fm_sink_add(&s->builds, ",", 1);
 		if (rc == FM_OK)
-			rc = fm_buf_put(&s->builds, from, (size_t)(to - from));
+			rc = fm_sink_add(&s->builds, from, (size_t)(to - from));
+		s->any_build = true;
 	}
 	free(key);
 	fm_buf_free(&text);
@@ -137,22 +138,27 @@ int fm_data_build(struct fm_report *r, struct fm_side *s, const struct fm_ev_bui
 	return put_entry(s->system, s, f, b);
 }
 
-static int put_build_json(struct fm_report *r, struct fm_report_system *s)
+int fm_data_begin(struct fm_report *r)
 {
-	struct fm_buf out = FM_BUF_INIT(s->builds.len + 64);
+	static const char head[] = "{\n \"instances\": {";
 	char path[FM_NAME_MAX + 32];
-	int rc;
+	int rc = FM_OK;
 
-	snprintf(path, sizeof path, "data/%s/build.json", s->plan->name);
-	if ((rc = fm_buf_puts(&out, s->builds.len > 0 ? "{\n \"instances\": {"
-	                                              : "{\n \"instances\": {}\n}\n")) == FM_OK &&
-	        s->builds.len > 0 &&
-	        (rc = fm_buf_put(&out, s->builds.data, s->builds.len)) == FM_OK)
-		rc = fm_buf_puts(&out, "\n }\n}\n");
-	if (rc == FM_OK)
-		rc = fm_sink_put(&r->sink, path, out.data, out.len);
-	fm_buf_free(&out);
+	for (size_t i = 0; i < r->system_count && rc == FM_OK; i++) {
+		struct fm_report_system *s = &r->systems[i];
+		snprintf(path, sizeof path, "data/%s/build.json", s->plan->name);
+		if ((rc = fm_sink_begin(&r->sink, path, &s->builds)) == FM_OK)
+			rc = fm_sink_add(&s->builds, head, strlen(head));
+	}
 	return rc;
+}
+
+static int end_build_json(struct fm_report_system *s)
+{
+	const char *end = s->any_build ? "\n }\n}\n" : "}\n}\n";
+	int rc = fm_sink_add(&s->builds, end, strlen(end)), last = fm_sink_end(&s->builds);
+
+	return rc == FM_OK ? last : rc;
 }
 
 int fm_data_system(struct fm_report *r, struct fm_report_system *s)
@@ -192,5 +198,5 @@ int fm_data_system(struct fm_report *r, struct fm_report_system *s)
 	if ((rc = fm_jsonp_end(&w)) == FM_OK)
 		rc = fm_sink_put(&r->sink, path, out.data, out.len);
 	fm_buf_free(&out);
-	return rc == FM_OK ? put_build_json(r, s) : rc;
+	return rc == FM_OK ? end_build_json(s) : rc;
 }

@@ -280,7 +280,7 @@ int fm_export_end(struct fm_report *r)
 	if (r->export.json.sink != NULL)
 		rc = fm_sink_add(&r->export.json, "\n]}\n", 4);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		int one = all[i]->sink == NULL ? FM_OK : fm_sink_end(all[i]);
+		int one = fm_sink_end(all[i]);
 		rc = rc == FM_OK ? one : rc;
 	}
 	return rc;

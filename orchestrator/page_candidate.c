@@ -218,10 +218,20 @@ static void write_ticks(struct fm_page *p, const struct fm_side *s)
 static void write_rejected(struct fm_page *p, const struct fm_side *s)
 {
 	static const char *const heads[] = {"instance", "message", "process", "state", "reason",
-	        "time per call", "replaced by"};
-	bool begun = false;
+	        "time per call", "replaced by process"};
+	bool begun = false, any = false;
 
 	fm_page(p, "### Trials that do not count\n\n");
+	for (size_t i = 0; i < s->cells.count; i++)
+		any = any || s->cells.list[i].rejected_count > 0;
+	if (any)
+		fm_page(p, "A process that the machine disturbed is run again. `superseded`: "
+		           "measured, then replaced because of what stands under reason; "
+		           "`invalid`: no measurement. Its time is printed here and counts in no "
+		           "figure; the reason never is the time itself, but what the system "
+		           "said of the process (preempted: the scheduler took the core away; "
+		           "kernel_share: the kernel used more of the time than it may; steal: "
+		           "the hypervisor did).\n\n");
 	for (size_t i = 0; i < s->cells.count; i++)
 		for (size_t k = 0; k < s->cells.list[i].rejected_count; k++) {
 			const struct fm_cell_fig *c = &s->cells.list[i];

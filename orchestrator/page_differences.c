@@ -66,9 +66,13 @@ static const char *text_of(const struct fm_report_system *s, int which, char *bu
 		return fixed[which][0] == '\0' ? NULL : fixed[which];
 	switch (which) {
 	case 11:
+		if (s->nominal_khz <= 0)
+			return NULL;
 		snprintf(buf, size, "%s", fm_n_clock((double)s->nominal_khz).s);
 		break;
 	case 12:
+		if (s->measured_hz <= 0)
+			return NULL;
 		snprintf(buf, size, "%s", fm_n_clock((double)s->measured_hz / 1e3).s);
 		break;
 	case 13:

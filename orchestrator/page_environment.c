@@ -41,6 +41,8 @@ static void write_checks(struct fm_page *p, const struct fm_side *s)
 
 	if (!s->have || s->evidence.check_count == 0)
 		return;
+	fm_page(p, "What the agent checked before measuring. `mark`: the cells carry it; `note`: "
+	           "worth knowing, no cell is marked; `unknown`: this host does not tell.\n\n");
 	fm_page_table(p, heads, 4);
 	for (size_t k = 0; k < 3; k++)
 		for (size_t i = 0; i < s->evidence.check_count; i++) {

@@ -26,20 +26,47 @@ static void bytes_cell(struct fm_page *p, int64_t bytes)
 	fm_page_cell(p, "%s", bytes < 0 ? DASH : fm_n_int(bytes).s);
 }
 
-static void isolated_row(
-        struct fm_page *p, const struct fm_cell_fig *c, const struct fm_ev_memory *m)
+static const int64_t *figures(const struct fm_ev_memory *m, int64_t out[8])
 {
+	out[0] = m->rom_bytes;
+	out[1] = m->rom_reachable_bytes;
+	out[2] = m->static_ram_bytes;
+	out[3] = m->stack_touched_bytes;
+	out[4] = m->heap_peak_usable_bytes;
+	out[5] = m->allocs_per_call;
+	out[6] = m->leak_bytes_per_call;
+	out[7] = m->isolated_ram_upper_bytes;
+	return out;
+}
+
+/* Does the next cell say the same of the same library? */
+static bool goes_on(const struct fm_side *s, size_t i)
+{
+	int64_t a[8], b[8];
+	const struct fm_cell_fig *c = &s->cells.list[i];
+	const struct fm_ev_memory *m = memory_of(s, c), *next;
+
+	if (i + 1 == s->cells.count || strcmp(c->label, c[1].label) != 0 ||
+	        (next = memory_of(s, &c[1])) == NULL)
+		return false;
+	return memcmp(figures(m, a), figures(next, b), sizeof a) == 0;
+}
+
+/* One row for the sizes first to last of a library. */
+static void isolated_row(struct fm_page *p, const struct fm_side *s, size_t first, size_t last)
+{
+	const struct fm_cell_fig *c = &s->cells.list[first];
+	int64_t v[8];
+
+	figures(memory_of(s, c), v);
 	fm_page_row(p);
 	fm_page_cell_code(p, c->label);
-	fm_page_cell(p, "%s", c->key);
-	bytes_cell(p, m->rom_bytes);
-	bytes_cell(p, m->rom_reachable_bytes);
-	bytes_cell(p, m->static_ram_bytes);
-	bytes_cell(p, m->stack_touched_bytes);
-	bytes_cell(p, m->heap_peak_usable_bytes);
-	bytes_cell(p, m->allocs_per_call);
-	bytes_cell(p, m->leak_bytes_per_call);
-	bytes_cell(p, m->isolated_ram_upper_bytes);
+	if (first == last)
+		fm_page_cell(p, "%s", c->key);
+	else
+		fm_page_cell(p, "%s to %s", c->key, s->cells.list[last].key);
+	for (size_t i = 0; i < 8; i++)
+		bytes_cell(p, v[i]);
 	fm_page_row_end(p);
 }
 
@@ -119,9 +146,14 @@ int fm_page_resources(struct fm_page *p, const struct fm_side *s)
 	        "bound.\n\n",
 	        DASH);
 	fm_page_table(p, isolated, 10);
-	for (size_t i = 0; i < s->cells.count; i++)
-		if (memory_of(s, &s->cells.list[i]) != NULL)
-			isolated_row(p, &s->cells.list[i], memory_of(s, &s->cells.list[i]));
+	for (size_t i = 0, first = 0; i < s->cells.count; i++) {
+		if (memory_of(s, &s->cells.list[i]) == NULL || goes_on(s, i)) {
+			first = memory_of(s, &s->cells.list[first]) == NULL ? i + 1 : first;
+			continue;
+		}
+		isolated_row(p, s, first, i);
+		first = i + 1;
+	}
 	isolated_notes(p, s);
 	fm_page(p, "\n### Process\n\nThe whole process of one call (VmHWM), libc and worker "
 	           "included: an upper bound, not the "

@@ -34,48 +34,34 @@ void fm_page_kat_systems(struct fm_page *p, const struct fm_report *r, const cha
 	}
 }
 
-/* The first brief of a library of c on the system from i on; count if there is none. */
-static size_t library_from(const struct fm_brief *list, size_t count, size_t i,
-        const struct fm_candidate *c, int system)
+static bool is_of(const struct fm_brief *b, const struct fm_candidate *c, int system)
 {
-	for (; i < count; i++) {
-		bool begins = i == 0 || list[i].instance != list[i - 1].instance ||
-		              list[i].version != list[i - 1].version ||
-		              list[i].system != list[i - 1].system;
-
-		if (begins && list[i].candidate == c && list[i].system == system)
-			break;
-	}
-	return i;
-}
-
-static void each_text_once(struct fm_page *p, const struct fm_brief *list, size_t count,
-        const struct fm_candidate *c, int system)
-{
-	const char *gap = "";
-
-	for (size_t i = library_from(list, count, 0, c, system), k, same; i < count;
-	        i = library_from(list, count, i + 1, c, system)) {
-		for (k = library_from(list, count, 0, c, system);
-		        strcmp(list[k].kat, list[i].kat) != 0;)
-			k = library_from(list, count, k + 1, c, system);
-		if (k != i) /* said before */
-			continue;
-		for (same = 0; k < count; k = library_from(list, count, k + 1, c, system))
-			same += strcmp(list[k].kat, list[i].kat) == 0;
-		fm_page(p, "%s%zu \xc3\x97 %s", gap, same,
-		        list[i].kat[0] == '\0' ? "no library" : list[i].kat);
-		gap = "; ";
-	}
-	if (*gap == '\0')
-		fm_page(p, DASH);
+	return b->candidate == c && b->system == system;
 }
 
 void fm_page_kat_candidate(
         struct fm_page *p, const struct fm_report *r, const struct fm_candidate *c, int system)
 {
 	bool baseline = r->baseline_count > 0 && r->baselines[0].candidate == c;
+	const struct fm_brief *list = baseline ? r->baselines : r->briefs;
+	size_t count = baseline ? r->baseline_count : r->brief_count, first = 0, end, same;
+	const char *gap = "";
 
-	each_text_once(p, baseline ? r->baselines : r->briefs,
-	        baseline ? r->baseline_count : r->brief_count, c, system);
+	while (first < count && !is_of(&list[first], c, system))
+		first++;
+	for (end = first; end < count && is_of(&list[end], c, system); end++)
+		;
+	for (size_t i = first, k; i < end; i++) {
+		for (k = first; list[k].kat != list[i].kat; k++)
+			;
+		if (k != i) /* said before */
+			continue;
+		for (same = 0; k < end; k++)
+			same += list[k].kat == list[i].kat;
+		fm_page(p, "%s%zu \xc3\x97 %s", gap, same,
+		        list[i].kat[0] == '\0' ? "no library" : list[i].kat);
+		gap = "; ";
+	}
+	if (*gap == '\0')
+		fm_page(p, DASH);
 }

@@ -19,7 +19,8 @@ struct line {
 	const struct fm_candidate *candidate;
 	const struct fm_instance *instance;
 	int version;
-	size_t *rank; /* per system, 0: not ranked */
+	size_t *rank;  /* per system, 0: not ranked */
+	double middle; /* median on the base, if it is ranked there */
 };
 struct lines {
 	struct line *list;
@@ -55,7 +56,7 @@ static int gather(const struct fm_report *r, struct lines *l)
 	for (size_t i = 0; i < r->brief_count; i++) {
 		const struct fm_brief *b = &r->briefs[i];
 		struct line *found = NULL;
-		if (b->bytes != SIZE)
+		if (!b->size[FM_BRIEF_LARGE].there)
 			continue;
 		/* briefs of one candidate stand together: look back over the lines of this
 		 * candidate only */
@@ -102,9 +103,14 @@ static bool same_group(const struct line *a, const struct line *b)
 	return a->version == b->version && a->instance->digest_bits == b->instance->digest_bits;
 }
 
+static const struct fm_brief_cell *large(const struct fm_brief *b)
+{
+	return &b->size[FM_BRIEF_LARGE];
+}
+
 static bool counts(const struct fm_brief *b)
 {
-	return b != NULL && b->state == FM_CELL_MEASURED && b->why == NULL;
+	return b != NULL && large(b)->state == FM_CELL_MEASURED && large(b)->why == NULL;
 }
 
 /* 1 + number of cells of the group whose interval lies wholly below. */
@@ -116,6 +122,8 @@ static void rank_group(struct lines *l, size_t from, size_t to, size_t systems)
 			if (!counts(b))
 				continue;
 			l->list[i].rank[s] = 1;
+			if (s == 0)
+				l->list[i].middle = middle(l, b);
 			for (size_t k = from; k < to; k++)
 				if (k != i && counts(l->list[k].cell[s]) &&
 				        high(l, l->list[k].cell[s]) < low(l, b))
@@ -130,9 +138,9 @@ static bool by_cycles(const struct fm_report *r)
 
 	for (size_t i = 0; i < r->brief_count; i++) {
 		const struct fm_brief *b = &r->briefs[i];
-		if (b->bytes != SIZE || !counts(b))
+		if (!large(b)->there || !counts(b))
 			continue;
-		if (b->count != FM_COUNT_CYCLES)
+		if (large(b)->count != FM_COUNT_CYCLES)
 			return false;
 		any = true;
 	}
@@ -143,10 +151,10 @@ static void value_cell(struct fm_page *p, const struct lines *l, const struct fm
 {
 	if (b == NULL)
 		fm_page_cell(p, DASH);
-	else if (b->state != FM_CELL_MEASURED)
-		fm_page_cell(
-		        p, "%s: %s", b->state == FM_CELL_MISSING ? "missing" : "failed", b->klass);
-	else if (b->emulated)
+	else if (large(b)->state != FM_CELL_MEASURED)
+		fm_page_cell(p, "%s: %s", large(b)->state == FM_CELL_MISSING ? "missing" : "failed",
+		        large(b)->klass);
+	else if (large(b)->emulated)
 		fm_page_cell(p, "%s", fm_n_decimals(b->median_seconds * 1e9 / SIZE, 2).s);
 	else if (l->cycles)
 		fm_page_cell(p, "%s", fm_n_per_byte(middle(l, b) / SIZE).s);
@@ -185,12 +193,18 @@ static void group_head(
 	fm_page(p, "---|\n");
 }
 
+/* Lines of one rank by what is printed, which is why they stand there. */
 static int by_rank(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 	size_t i = x->rank[0] == 0 ? SIZE_MAX : x->rank[0],
 	       k = y->rank[0] == 0 ? SIZE_MAX : y->rank[0];
-	return i != k ? (i < k ? -1 : 1) : by_digest(a, b);
+
+	if (i != k)
+		return i < k ? -1 : 1;
+	if (i != SIZE_MAX && x->middle != y->middle)
+		return x->middle < y->middle ? -1 : 1;
+	return by_digest(a, b);
 }
 
 static int write_groups(struct fm_page *p, const struct fm_report *r, struct lines *l)
@@ -250,8 +264,8 @@ static void write_unranked(struct fm_page *p, const struct fm_report *r, const s
 			fm_page_cell(p, "%s", b->candidate->id);
 			fm_page_cell_code(p, b->instance->name);
 			fm_page_cell(p, "%s", fm_version_name[b->version]);
-			fm_page_cell(p, "%s%s%s", b->why == NULL ? "" : b->why,
-			        b->klass[0] != '\0' ? ": " : "", b->klass);
+			fm_page_cell(p, "%s%s%s", large(b)->why == NULL ? "" : large(b)->why,
+			        large(b)->klass[0] != '\0' ? ": " : "", large(b)->klass);
 			fm_page_row_end(p);
 		}
 		if (begun)

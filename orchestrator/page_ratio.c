@@ -8,27 +8,16 @@
 
 #define DASH "\xe2\x80\x93"
 
-/* The briefs of one library stand together: i is the first of them. */
-static bool of_one(const struct fm_report *r, size_t n, size_t i)
+static void ratio_cell(
+        struct fm_page *p, const struct fm_brief *b, const struct fm_brief *base, int k)
 {
-	const struct fm_brief *a = &r->briefs[n], *b = &r->briefs[i];
+	const struct fm_brief_cell *c = &b->size[k];
+	double ratio = c->there && c->state == FM_CELL_MEASURED ? fm_report_ratio(b, base, k) : NAN;
 
-	return a->instance == b->instance && a->system == b->system && a->version == b->version;
-}
-
-static void ratio_cell(struct fm_page *p, const struct fm_report *r, const struct fm_brief *b)
-{
-	double ratio;
-
-	if (b == NULL) {
-		fm_page_cell(p, DASH);
-	} else if (b->state != FM_CELL_MEASURED) {
-		fm_page_cell(p, "%s", b->state == FM_CELL_MISSING ? "missing" : "failed");
-	} else {
-		ratio = fm_report_ratio(
-		        b, fm_report_baseline(r, b->system, b->instance->digest_bits, b->bytes));
+	if (c->there && c->state != FM_CELL_MEASURED)
+		fm_page_cell(p, "%s", c->state == FM_CELL_MISSING ? "missing" : "failed");
+	else
 		fm_page_cell(p, "%s", isfinite(ratio) ? fm_n_times(ratio).s : DASH);
-	}
 }
 
 void fm_page_ratios(struct fm_page *p, const struct fm_report *r, int system)
@@ -43,14 +32,10 @@ void fm_page_ratios(struct fm_page *p, const struct fm_report *r, int system)
 		text[k] = fm_n_size(fm_sizes[k]);
 		heads[k + 2] = text[k].s;
 	}
-	for (size_t i = 0, n; i < r->brief_count; i = n) {
-		const struct fm_brief *b = &r->briefs[i], *cell[FM_SIZES] = {NULL};
+	for (size_t i = 0; i < r->brief_count; i++) {
+		const struct fm_brief *b = &r->briefs[i], *base;
 		char label[FM_LABEL_MAX + 1];
 
-		for (n = i; n < r->brief_count && of_one(r, n, i); n++)
-			for (int k = 0; k < FM_SIZES; k++)
-				if (r->briefs[n].bytes == (int64_t)fm_sizes[k])
-					cell[k] = &r->briefs[n];
 		if (b->system != system)
 			continue;
 		if (!begun) {
@@ -60,12 +45,13 @@ void fm_page_ratios(struct fm_page *p, const struct fm_report *r, int system)
 			fm_page_table(p, heads, FM_SIZES + 2);
 			begun = true;
 		}
+		base = fm_report_baseline(r, system, b->instance->digest_bits);
 		fm_side_label(b->instance->name, b->version, label);
 		fm_page_row(p);
 		fm_page_cell(p, "%s", b->candidate->id);
 		fm_page_cell_code(p, label);
 		for (int k = 0; k < FM_SIZES; k++)
-			ratio_cell(p, r, cell[k]);
+			ratio_cell(p, b, base, k);
 		fm_page_row_end(p);
 	}
 	if (begun)

@@ -43,96 +43,84 @@ static void write_system(struct fm_page *p, const struct fm_report_system *s)
 }
 
 /* One value of a summary table: cycles, or the time where there are none. */
-static void value(struct fm_page *p, const struct fm_brief *b)
+static void value(struct fm_page *p, const struct fm_brief_cell *c)
 {
-	if (isfinite(b->mean_cycles))
-		fm_page(p, "%s", fm_n_cycles(b->mean_cycles, FM_STYLE_OWN).s);
+	if (isfinite(c->mean_cycles))
+		fm_page(p, "%s", fm_n_cycles(c->mean_cycles, FM_STYLE_OWN).s);
 	else
-		fm_page(p, "%s", fm_n_time(b->mean_seconds, FM_STYLE_OWN).s);
-}
-
-double fm_report_ratio(const struct fm_brief *b, const struct fm_brief *base)
-{
-	if (base == NULL || base->state != FM_CELL_MEASURED || b->emulated || base->emulated)
-		return NAN;
-	if (isfinite(b->mean_cycles) && isfinite(base->mean_cycles))
-		return b->mean_cycles / base->mean_cycles;
-	return isfinite(b->mean_cycles) == isfinite(base->mean_cycles)
-	               ? b->mean_seconds / base->mean_seconds
-	               : NAN;
+		fm_page(p, "%s", fm_n_time(c->mean_seconds, FM_STYLE_OWN).s);
 }
 
 /* `<cycles> (<ratio>)`, with the number of calls where it is below 100. */
-static void hash_cell(struct fm_page *p, const struct fm_report *r, const struct fm_brief *b)
+static void hash_cell(
+        struct fm_page *p, const struct fm_brief *b, const struct fm_brief *base, int k)
 {
-	if (b == NULL) {
+	const struct fm_brief_cell *c = &b->size[k];
+	double ratio;
+
+	if (!c->there) {
 		fm_page_cell(p, DASH);
 		return;
 	}
-	if (b->state != FM_CELL_MEASURED) {
+	if (c->state != FM_CELL_MEASURED) {
 		fm_page_cell(
-		        p, "%s: %s", b->state == FM_CELL_MISSING ? "missing" : "failed", b->klass);
+		        p, "%s: %s", c->state == FM_CELL_MISSING ? "missing" : "failed", c->klass);
 		return;
 	}
 	fm_page(p, " ");
-	value(p, b);
-	double ratio = fm_report_ratio(
-	        b, fm_report_baseline(r, b->system, b->instance->digest_bits, b->bytes));
+	value(p, c);
+	ratio = fm_report_ratio(b, base, k);
 	fm_page(p, isfinite(ratio) ? " (%s)" : " (ratio %s)", fm_n_times(ratio).s);
-	if (b->measurements < 100)
-		fm_page(p, " (n=%lld)", (long long)b->measurements);
-	if (b->mark[0] != '\0')
-		fm_page(p, " " WARN " %s", b->mark);
+	if (c->measurements < 100)
+		fm_page(p, " (n=%u)", (unsigned)c->measurements);
+	if (c->mark[0] != '\0')
+		fm_page(p, " " WARN " %s", c->mark);
 	fm_page(p, " |");
+}
+
+static void baseline_row(struct fm_page *p, const struct fm_brief *b, bool cycles)
+{
+	const struct fm_brief_cell *large = &b->size[FM_BRIEF_LARGE];
+
+	fm_page_row(p);
+	fm_page_cell_code(p, b->instance->name);
+	for (int k = 0; k < FM_SIZES; k++) {
+		const struct fm_brief_cell *c = &b->size[k];
+		fm_page(p, " ");
+		if (c->there && c->state == FM_CELL_MEASURED)
+			value(p, c);
+		else
+			fm_page(p, "%s", c->there ? "failed" : DASH);
+		if (c->mark[0] != '\0')
+			fm_page(p, " " WARN " %s", c->mark);
+		fm_page(p, " |");
+	}
+	if (!large->there || large->state != FM_CELL_MEASURED)
+		fm_page_cell(p, DASH);
+	else if (cycles)
+		fm_page_cell(p, "%s", fm_n_per_byte(large->mean_cycles / 65536).s);
+	else
+		fm_page_cell(p, "%s", fm_n_decimals(large->mean_seconds * 1e9 / 65536, 2).s);
+	fm_page_row_end(p);
 }
 
 static void write_baseline(
         struct fm_page *p, const struct fm_report *r, const struct fm_report_system *s)
 {
 	const char *heads[FM_SIZES + 2] = {"instance"};
+	bool cycles = strcmp(s->label, "core_cycles") == 0;
 	struct fm_num text[FM_SIZES];
-	int at = index_of(r, s);
 
 	fm_page(p, "## ICCS hash helpers\n\n");
 	for (int i = 0; i < FM_SIZES; i++) {
 		text[i] = fm_n_size(fm_sizes[i]);
 		heads[i + 1] = text[i].s;
 	}
-	heads[FM_SIZES + 1] = "cycles/byte at 64 KiB";
+	heads[FM_SIZES + 1] = cycles ? "cycles/byte at 64 KiB" : "ns/byte at 64 KiB";
 	fm_page_table(p, heads, FM_SIZES + 2);
-	for (size_t i = 0; i < r->baseline_count;) {
-		const struct fm_brief *b = &r->baselines[i], *last = b;
-		if (b->system != at) {
-			i++;
-			continue;
-		}
-		fm_page_row(p);
-		fm_page_cell_code(p, b->instance->name);
-		for (int k = 0; k < FM_SIZES; k++) {
-			const struct fm_brief *found = NULL;
-			for (size_t n = i;
-			        n < r->baseline_count && r->baselines[n].instance == b->instance &&
-			        r->baselines[n].system == at &&
-			        r->baselines[n].version == b->version;
-			        n++)
-				if (r->baselines[n].bytes == (int64_t)fm_sizes[k])
-					found = &r->baselines[n];
-			fm_page(p, " ");
-			if (found != NULL && found->state == FM_CELL_MEASURED)
-				value(p, found);
-			else
-				fm_page(p, "%s", found == NULL ? DASH : "failed");
-			fm_page(p, " |");
-			if (found != NULL)
-				last = found;
-		}
-		fm_page_cell(p, "%s",
-		        last->bytes == 65536 ? fm_n_per_byte(last->mean_cycles / 65536).s : DASH);
-		fm_page_row_end(p);
-		while (i < r->baseline_count && r->baselines[i].instance == b->instance &&
-		        r->baselines[i].system == at && r->baselines[i].version == b->version)
-			i++;
-	}
+	for (size_t i = 0; i < r->baseline_count; i++)
+		if (r->baselines[i].system == index_of(r, s))
+			baseline_row(p, &r->baselines[i], cycles);
 	fm_page(p, "\n");
 }
 
@@ -142,33 +130,25 @@ static void write_hashes(struct fm_page *p, const struct fm_report *r,
 {
 	static const char *const heads[] = {
 	        "id", "algorithm", "instance", "32 B", "1 KiB", "64 KiB", "notes"};
-	static const int64_t sizes[] = {32, 1024, 65536};
-	int at = index_of(r, s);
+	static const int sizes[] = {0, 3, FM_BRIEF_LARGE};
 
 	fm_page_table(p, heads, 7);
-	for (size_t i = 0; i < r->brief_count;) {
-		const struct fm_brief *b = &r->briefs[i], *cell[3] = {NULL, NULL, NULL};
-		size_t n = i;
-		for (; n < r->brief_count && r->briefs[n].instance == b->instance &&
-		        r->briefs[n].system == b->system && r->briefs[n].version == b->version;
-		        n++)
-			for (int k = 0; k < 3; k++)
-				if (r->briefs[n].bytes == sizes[k])
-					cell[k] = &r->briefs[n];
-		i = n;
-		if (b->system != at || (b->version != FM_VERSION_REFERENCE) != further)
-			continue;
+	for (size_t i = 0; i < r->brief_count; i++) {
+		const struct fm_brief *b = &r->briefs[i], *base;
+		const char *why = b->size[FM_BRIEF_LARGE].why;
 		char label[FM_LABEL_MAX + 1];
+		if (b->system != index_of(r, s) || (b->version != FM_VERSION_REFERENCE) != further)
+			continue;
+		base = fm_report_baseline(r, b->system, b->instance->digest_bits);
 		fm_side_label(b->instance->name, b->version, label);
 		fm_page(p, "| [%s](%s/perf_%s.md) | ", b->candidate->id, b->candidate->id,
 		        s->plan->name);
 		fm_page_text(p, b->candidate->name);
 		fm_page(p, " | `%s` |", label);
 		for (int k = 0; k < 3; k++)
-			hash_cell(p, r, cell[k]);
-		fm_page_cell(p, "%s%s%s", b->kat[0] == '\0' && b->why == NULL ? DASH : b->kat,
-		        b->kat[0] != '\0' && b->why != NULL ? "; " : "",
-		        b->why == NULL ? "" : b->why);
+			hash_cell(p, b, base, sizes[k]);
+		fm_page_cell(p, "%s%s%s", b->kat[0] == '\0' && why == NULL ? DASH : b->kat,
+		        b->kat[0] != '\0' && why != NULL ? "; " : "", why == NULL ? "" : why);
 		fm_page_row_end(p);
 	}
 	fm_page(p, "\n");

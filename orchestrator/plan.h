@@ -40,6 +40,9 @@ FM_CHECK int fm_plan_write(const struct fm_plan *p, int dirfd, const struct fm_i
 /* Reads plan.json of a folder whose seal somebody has checked; kat lines and vectors' digests come from kat.sha256. */
 FM_CHECK int fm_plan_read(int dirfd, struct fm_plan *out);
 
+/* The same, but the cells are only checked: out->cells stays empty. */
+FM_CHECK int fm_plan_read_head(int dirfd, struct fm_plan *out);
+
 /* The same recipe, cells, flags, systems? FM_ERR_CONFIG naming the first difference (campaign resumed with edited sources). */
 FM_CHECK int fm_plan_same(const struct fm_plan *sealed, const struct fm_plan *now);
 

@@ -1,11 +1,12 @@
 /* plan_read.c: reads a plan folder back, every value checked again: a seal says who wrote it, not
  * that it makes sense. */
-#include "orchestrator/jsonr.h"
+#include "orchestrator/jsonlong.h"
 #include "orchestrator/plan_lists.h"
 #include "orchestrator/plan_parts.h"
 #include "protocol/fs.h"
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SYSTEMS_MAX    256
 #define CANDIDATES_MAX 1024
@@ -253,9 +254,18 @@ static int take_flags(const struct fm_json_node *o, struct fm_plan *p)
 	return t.rc;
 }
 
+struct taking {
+	struct fm_plan *plan;
+	bool keep; /* all of them, else the last one */
+	char last[sizeof((struct fm_cell *)NULL)->text];
+	size_t count;
+};
+
 /* A cell in its place of the order, whose parts are all in the plan. */
-static int take_cell(const struct fm_json_node *e, struct fm_plan *p)
+static int take_cell(void *arg, const struct fm_json_node *e, uint64_t offset)
 {
+	struct taking *t = arg;
+	struct fm_plan *p = t->plan;
 	const char *value = fm_json_text(e);
 	const struct fm_plan_system *s;
 	const struct fm_candidate *c;
@@ -264,9 +274,10 @@ static int take_cell(const struct fm_json_node *e, struct fm_plan *p)
 	char **slot;
 	int v = 0;
 
+	(void)offset;
 	if (value == NULL || fm_cell_parse(value, &cell) != FM_OK)
 		return fm_json_fail(e, "is no cell");
-	if (p->cell_count > 0 && strcmp(p->cells[p->cell_count - 1], value) >= 0)
+	if (strcmp(t->last, value) >= 0)
 		return fm_json_fail(e, "is out of order");
 	while (v < FM_VERSIONS - 1 && strcmp(fm_version_name[v], cell.version) != 0)
 		v++;
@@ -276,8 +287,11 @@ static int take_cell(const struct fm_json_node *e, struct fm_plan *p)
 	if (s == NULL || i == NULL || !i->version[v].exists ||
 	        fm_flags_find(&p->flags, s->arch, v) == NULL)
 		return fm_json_fail(e, "has parts that are not in the plan");
-	if ((slot = fm_grow(&p->cells, &p->cell_count, sizeof *slot)) == NULL ||
-	        (*slot = fm_strdup(value)) == NULL)
+	if (t->count++ == CELLS_MAX)
+		return fm_json_fail(e, "too many elements");
+	snprintf(t->last, sizeof t->last, "%s", value);
+	if (t->keep && ((slot = fm_grow(&p->cells, &p->cell_count, sizeof *slot)) == NULL ||
+	                       (*slot = fm_strdup(value)) == NULL))
 		return FM_ERR_MEMORY;
 	return FM_OK;
 }
@@ -323,36 +337,55 @@ static int take_plan(const struct fm_json_node *root, struct fm_plan *p)
 	each(&t, "flags", 6, p, take_flags);
 	each(&t, "systems", SYSTEMS_MAX, p, take_system);
 	each(&t, "candidates", CANDIDATES_MAX, p, take_candidate);
-	each(&t, "cells", CELLS_MAX, p, take_cell);
+	(void)array(&t, "cells", 0); /* they were left out */
 	return t.rc;
+}
+
+/* All but the cells first: they stand before what they are made of. */
+static int read_plan(struct fm_json_long *d, bool keep, struct fm_plan *out)
+{
+	struct taking t = {.plan = out, .keep = keep};
+	struct fm_json *rest = NULL;
+	int rc = fm_json_long_open(d, FM_PLAN_FILE_MAX, &rest);
+
+	memset(out, 0, sizeof *out);
+	if (rc == FM_OK && (rc = take_plan(fm_json_root(rest), out)) == FM_OK)
+		rc = fm_json_long_each(d, take_cell, &t);
+	fm_json_free(rest);
+	if (rc != FM_OK)
+		fm_plan_free(out);
+	return rc;
 }
 
 int fm_plan_parse(const char *what, const char *bytes, size_t len, struct fm_plan *out)
 {
-	struct fm_json *doc = NULL;
-	int rc = fm_json_read(what, bytes, len, FM_PLAN_FILE_MAX, &doc);
+	struct fm_json_long d = {
+	        .what = what, .key = "cells", .fd = -1, .bytes = bytes, .len = len};
+
+	return read_plan(&d, true, out);
+}
+
+static int read_folder(int dirfd, bool keep, struct fm_plan *out)
+{
+	struct fm_json_long d = {.what = "plan.json", .key = "cells", .fd = -1};
+	int rc = fm_fs_open(dirfd, "plan.json", FM_PLAN_FILE_MAX, &d.fd);
 
 	memset(out, 0, sizeof *out);
-	if (rc == FM_OK)
-		rc = take_plan(fm_json_root(doc), out);
-	fm_json_free(doc);
 	if (rc != FM_OK)
+		return rc;
+	if ((rc = read_plan(&d, keep, out)) == FM_OK &&
+	        (rc = fm_plan_read_lists(dirfd, out)) != FM_OK)
 		fm_plan_free(out);
+	close(d.fd);
 	return rc;
 }
 
 int fm_plan_read(int dirfd, struct fm_plan *out)
 {
-	struct fm_buf text = FM_BUF_INIT(FM_PLAN_FILE_MAX);
-	int rc = fm_fs_read(dirfd, "plan.json", FM_PLAN_FILE_MAX, &text);
+	return read_folder(dirfd, true, out);
+}
 
-	memset(out, 0, sizeof *out);
-	if (rc == FM_OK)
-		rc = fm_plan_parse("plan.json", text.data, text.len, out);
-	if (rc == FM_OK)
-		rc = fm_plan_read_lists(dirfd, out);
-	fm_buf_free(&text);
-	if (rc != FM_OK)
-		fm_plan_free(out);
-	return rc;
+int fm_plan_read_head(int dirfd, struct fm_plan *out)
+{
+	return read_folder(dirfd, false, out);
 }

@@ -4,11 +4,9 @@
 
 #include "orchestrator/html.h"
 #include "orchestrator/jsonr.h"
-#include "orchestrator/number.h"
 #include "orchestrator/report_parts.h"
 #include "protocol/fs.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,22 +15,6 @@
 #define SETTINGS     "data/report.json"
 #define SETTINGS_MAX 4096
 #define PROGRAM      "fleetmark " FM_VERSION
-#define BUILDS_MAX   (64u << 20)
-
-const struct fm_brief *fm_report_baseline(
-        const struct fm_report *r, int system, int bits, int64_t bytes)
-{
-	char name[32];
-
-	snprintf(name, sizeof name, "pseudoXOF-%d", bits);
-	for (size_t i = 0; i < r->baseline_count; i++) {
-		const struct fm_brief *b = &r->baselines[i];
-		if (b->system == system && b->bytes == bytes &&
-		        b->version == FM_VERSION_REFERENCE && strcmp(b->instance->name, name) == 0)
-			return b;
-	}
-	return NULL;
-}
 
 void fm_page_warnings(
         struct fm_page *p, const struct fm_report *r, const struct fm_report_system *s)
@@ -153,62 +135,7 @@ static int make_systems(struct fm_report *r, const char *base)
 	for (size_t i = 0; i < n; i++) { /* the base first, the others in inventory order */
 		size_t at = i == 0 ? first : i <= first ? i - 1 : i;
 		r->systems[i].plan = &r->plan.systems[at];
-		r->systems[i].builds = FM_BUF_INIT(BUILDS_MAX);
 	}
-	return FM_OK;
-}
-
-static bool known_size(int64_t bytes)
-{
-	for (size_t i = 0; i < FM_SIZES; i++)
-		if (bytes == (int64_t)fm_sizes[i])
-			return true;
-	return false;
-}
-
-static int keep_brief(
-        struct fm_report *r, const struct fm_side *s, int system, const struct fm_cell_fig *c)
-{
-	bool baseline = strcmp(s->candidate->id, "iccs") == 0;
-	const struct fm_estimate *e = fm_cell_shown(c);
-	const struct fm_build_fig *build;
-	struct fm_brief *b;
-
-	if (!baseline && !known_size(c->bytes))
-		return FM_OK;
-	b = baseline ? fm_grow(&r->baselines, &r->baseline_count, sizeof *b)
-	             : fm_grow(&r->briefs, &r->brief_count, sizeof *b);
-	if (b == NULL)
-		return FM_ERR_MEMORY;
-	b->candidate = s->candidate;
-	b->instance = fm_candidate_instance(s->candidate, c->instance);
-	if (b->instance == NULL)
-		return fm_fail(FM_ERR_FORM,
-		        "tree.json: %s: an instance that plan.json does not have", c->instance);
-	b->version = c->version;
-	b->system = system;
-	b->bytes = c->bytes;
-	b->measurements = c->measurements;
-	b->state = c->state;
-	b->count = c->count;
-	b->emulated = c->emulated;
-	(void)fm_cell_ranked(c, &b->why);
-	snprintf(b->klass, sizeof b->klass, "%s", c->klass);
-	b->mean_cycles = c->mean_cycles;
-	b->mean_seconds = c->mean_seconds;
-	b->median = e->median;
-	b->low = isfinite(e->median_low) ? e->median_low : e->min;
-	b->high = isfinite(e->median_high) ? e->median_high : e->max;
-	b->median_seconds = c->seconds.median;
-	b->low_seconds = isfinite(c->seconds.median_low) ? c->seconds.median_low : c->seconds.min;
-	b->high_seconds =
-	        isfinite(c->seconds.median_high) ? c->seconds.median_high : c->seconds.max;
-	b->mark = c->disturbed            ? "disturbed"
-	          : c->flags.outliers > 0 ? "outlier"
-	          : c->flags.bimodal      ? "bimodal"
-	                                  : "";
-	if ((build = fm_builds_find(&s->builds, c->label)) != NULL)
-		fm_page_kat(build, b->kat, sizeof b->kat);
 	return FM_OK;
 }
 
@@ -219,8 +146,8 @@ static int one_candidate(struct fm_report *r, const struct fm_candidate *c)
 
 	for (size_t i = 0; i < r->system_count && rc == FM_OK; i++) {
 		rc = fm_side_load(r, &r->systems[i], c, &sides[i]);
-		for (size_t k = 0; rc == FM_OK && k < sides[i].cells.count; k++)
-			rc = keep_brief(r, &sides[i], (int)i, &sides[i].cells.list[k]);
+		if (rc == FM_OK)
+			rc = fm_report_keep(r, &sides[i], (int)i);
 		if (rc == FM_OK && (rc = fm_export_side(r, &sides[i])) == FM_OK)
 			rc = fm_page_candidate(r, &sides[i]);
 	}
@@ -251,11 +178,14 @@ static int pages_of_all(struct fm_report *r)
 void fm_report_close(struct fm_report *r)
 {
 	for (size_t i = 0; r->systems != NULL && i < r->system_count; i++) {
-		fm_buf_free(&r->systems[i].builds);
+		(void)!fm_sink_end(&r->systems[i].builds); /* after an error only */
 		for (int k = 0; k < FM_ENV_KEYS; k++)
 			free(r->systems[i].env_strings[k]);
 	}
 	free(r->systems);
+	for (size_t i = 0; i < r->word_count; i++)
+		free(r->words[i]);
+	free(r->words);
 	free(r->briefs);
 	free(r->baselines);
 	fm_sink_free(&r->sink);
@@ -272,12 +202,12 @@ int fm_report_open(struct fm_report *r, int dirfd, const char *base)
 	r->sink.dirfd = -1;
 	if ((rc = fm_fs_dir(dirfd, "plan", &plan)) != FM_OK)
 		return rc;
-	rc = fm_plan_read(plan, &r->plan);
+	rc = fm_plan_read_head(plan, &r->plan);
 	close(plan);
 	if (rc != FM_OK)
 		return rc;
 	r->smoke = strcmp(r->plan.profile, "smoke") == 0;
-	if ((rc = fm_tree_read(dirfd, &r->tree)) != FM_OK)
+	if ((rc = fm_tree_open(dirfd, &r->tree)) != FM_OK)
 		return rc;
 	return make_systems(r, base);
 }
@@ -308,6 +238,8 @@ int fm_report_tree_to(int dirfd, int outfd, const char *base, bool check, bool p
 	r.sink = (struct fm_sink){.dirfd = outfd, .check = check, .print = print};
 	if (rc == FM_OK)
 		rc = fm_export_begin(&r);
+	if (rc == FM_OK)
+		rc = fm_data_begin(&r);
 	for (size_t i = 0; i < r.plan.candidates.count && rc == FM_OK; i++)
 		rc = one_candidate(&r, &r.plan.candidates.list[i]);
 	if (rc == FM_OK)

@@ -13,25 +13,29 @@
 #include "orchestrator/tree.h"
 #include "protocol/manifest.h"
 
-/* What stays of a cell after its candidate: sizes 32, 1024 and 65536 of every hash, all sizes of
- * the baseline. */
+/* What stays of a library after its candidate, on one system: the eight sizes of a hash. */
+struct fm_brief_cell {
+	bool there; /* the size was planned */
+	bool emulated;
+	enum fm_cell_state state;
+	enum fm_count_label count;
+	uint32_t measurements;
+	double mean_cycles, mean_seconds; /* per call; NAN: none */
+	const char *why;   /* a constant word when the cell may not be ranked, else NULL */
+	const char *klass; /* kept by the report, "" if it did not fail */
+	const char *mark;  /* a constant word for its flag, "" if none */
+};
 struct fm_brief {
 	const struct fm_candidate *candidate; /* of the plan */
 	const struct fm_instance *instance;
 	int version, system; /* index of the system */
-	int64_t bytes, measurements;
-	enum fm_cell_state state;
-	enum fm_count_label count;
-	bool emulated;
-	const char *why; /* a constant word when the cell may not be ranked, else NULL */
-	char klass[24];
-	double mean_cycles, mean_seconds; /* per call; NAN: none */
-	double median, low, high; /* of cycles, else seconds per call: median and its interval (min
-	                             and max below 6 processes) */
-	double median_seconds, low_seconds, high_seconds;
-	const char *mark; /* a constant word for its flag, "" if none */
-	char kat[40];     /* "PASS, 2 of 4 files" of its library, "" if it was not built */
+	const char *kat;     /* kept by the report: "PASS, 2 of 4 files", "" if it was not built */
+	struct fm_brief_cell size[FM_SIZES];
+	/* of 64 KiB, per call: median and its interval (min and max below 6 processes); of cycles,
+	 * else of seconds, and of seconds */
+	double median, low, high, median_seconds, low_seconds, high_seconds;
 };
+#define FM_BRIEF_LARGE (FM_SIZES - 1) /* the size of 64 KiB */
 
 /* Texts of an environment that no file holds. */
 struct fm_env_store {
@@ -51,7 +55,8 @@ struct fm_report_system {
 	int64_t hz, cpu, memory_kib, nominal_khz, measured_hz, measured_low, measured_high,
 	        landlock, seccomp;
 	char agent_source[65], started[24], ended[24]; /* host's stamps: first start, last end */
-	struct fm_buf builds;      /* entries of data/<system>/build.json, printed */
+	struct fm_sink_stream builds; /* data/<system>/build.json, entry by entry */
+	bool any_build;
 	struct fm_env environment; /* as in records; strings in env_strings */
 	char *env_strings[FM_ENV_KEYS];
 	struct fm_env_store store;
@@ -86,10 +91,12 @@ struct fm_report {
 	struct fm_export export;
 	struct fm_report_system *systems; /* inventory order, the base first */
 	size_t system_count;
-	struct fm_brief *briefs; /* by candidate, then system, then label and size */
+	struct fm_brief *briefs; /* by candidate, then system, then label */
 	size_t brief_count;
 	struct fm_brief *baselines; /* the same of candidate iccs */
 	size_t baseline_count;
+	char **words; /* texts that briefs share, each once */
+	size_t word_count;
 	bool smoke;
 	char program[FM_REPORT_PROGRAM_MAX]; /* "fleetmark 0.1.0": who wrote data/ and pages */
 	const char *mark; /* of a data set: what every page says of its origin; NULL for a tree */
@@ -102,12 +109,15 @@ struct fm_report {
 FM_CHECK int fm_report_open(struct fm_report *r, int dirfd, const char *base);
 void fm_report_close(struct fm_report *r);
 
-/* pseudoXOF with these output bits on this system at this size; NULL if it was not measured. */
-const struct fm_brief *fm_report_baseline(
-        const struct fm_report *r, int system, int bits, int64_t bytes);
+/* report_brief.c: keeps what pages of all candidates need of one candidate's cells on a system. */
+FM_CHECK int fm_report_keep(struct fm_report *r, const struct fm_side *s, int system);
 
-/* Mean of a call divided by that of a baseline, in what both have; NAN: none, or emulated. */
-double fm_report_ratio(const struct fm_brief *b, const struct fm_brief *base);
+/* pseudoXOF with these output bits on this system; NULL if it was not planned. */
+const struct fm_brief *fm_report_baseline(const struct fm_report *r, int system, int bits);
+
+/* Mean of a call of size k divided by that of a baseline (or NULL), in what both have; NAN: none,
+ * or emulated. */
+double fm_report_ratio(const struct fm_brief *b, const struct fm_brief *base, int k);
 
 /* page_ratio.c: for the summary, every size of every library divided by pseudoXOF of the same
  * digest length on the same system. */
@@ -155,7 +165,9 @@ FM_CHECK int fm_data_record(struct fm_report *r, const struct fm_side *s,
  * out. */
 const char *fm_data_stamp(const char *stamp, int64_t ns, char out[40]);
 
-/* data.c: KAT log copy and build entry of one build; campaign.json and build.json of a system. */
+/* data.c: KAT log copy and build entry of one build; campaign.json of a system and the end of its
+ * build.json. */
+FM_CHECK int fm_data_begin(struct fm_report *r);
 FM_CHECK int fm_data_build(struct fm_report *r, struct fm_side *s, const struct fm_ev_build *b);
 FM_CHECK int fm_data_system(struct fm_report *r, struct fm_report_system *s);
 

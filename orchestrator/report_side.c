@@ -155,29 +155,16 @@ static int one_cell(struct fm_report *r, struct fm_side *s, const struct fm_tree
 	return fig->state == FM_CELL_MEASURED ? measured_cell(r, s, &cell, fig) : FM_OK;
 }
 
-/* The cells of tree.json that begin with system/candidate/ stand together, since they are sorted.
- */
-static int all_cells(struct fm_report *r, struct fm_side *s)
-{
-	size_t low = 0, high = r->tree.cell_count, length;
-	char prefix[2 * FM_NAME_MAX + 4];
-	int rc = FM_OK;
+struct taking {
+	struct fm_report *report;
+	struct fm_side *side;
+};
 
-	snprintf(prefix, sizeof prefix, "%s/%s/", s->system->plan->name, s->candidate->id);
-	length = strlen(prefix);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (strcmp(r->tree.cells[middle].cell, prefix) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < r->tree.cell_count && strncmp(r->tree.cells[low].cell, prefix, length) == 0 &&
-	        rc == FM_OK;
-	        low++)
-		rc = one_cell(r, s, &r->tree.cells[low]);
-	fm_cells_sort(&s->cells);
-	return rc;
+static int take_cell(void *arg, const struct fm_tree_cell *cell)
+{
+	struct taking *t = arg;
+
+	return one_cell(t->report, t->side, cell);
 }
 
 static int by_label(const void *a, const void *b)
@@ -205,5 +192,8 @@ int fm_side_load(struct fm_report *r, struct fm_report_system *system, const str
 			return rc;
 	if (s->builds.count > 1)
 		qsort(s->builds.list, s->builds.count, sizeof *s->builds.list, by_label);
-	return all_cells(r, s);
+	struct taking t = {r, s};
+	rc = fm_tree_cells(&r->tree, system->plan->name, c->id, take_cell, &t);
+	fm_cells_sort(&s->cells);
+	return rc;
 }

@@ -2,6 +2,7 @@
 #include "orchestrator/sink.h"
 
 #include "orchestrator/out.h"
+#include "protocol/digest.h"
 #include "protocol/fs.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 
 void fm_sink_free(struct fm_sink *s)
 {
-	for (size_t i = 0; i < s->path_count; i++)
-		free(s->paths[i]);
 	free(s->paths);
 	s->paths = NULL;
 	s->path_count = 0;
@@ -103,16 +102,26 @@ int fm_sink_sync(struct fm_sink *s)
 	return FM_OK;
 }
 
+/* 16 bytes of a SHA-256 stand for a path: a tree has as many files as it likes. */
+static struct fm_sink_path digest_of(const char *path)
+{
+	struct fm_sink_path p = {{0}};
+	char hex[65];
+
+	fm_sha256_hex(path, strlen(path), hex);
+	hex[2 * sizeof p.digest] = '\0';
+	(void)!fm_unhex(hex, p.digest, sizeof p.digest); /* it was just printed */
+	return p;
+}
+
 int fm_sink_note(struct fm_sink *s, const char *path)
 {
-	char **slot;
+	struct fm_sink_path *slot = fm_grow(&s->paths, &s->path_count, sizeof *slot);
 
-	if ((slot = fm_grow(&s->paths, &s->path_count, sizeof *slot)) == NULL)
+	if (slot == NULL)
 		return FM_ERR_MEMORY;
-	if ((*slot = fm_strdup(path)) == NULL) {
-		s->path_count--;
-		return FM_ERR_MEMORY;
-	}
+	*slot = digest_of(path);
+	s->sorted = false;
 	s->files++;
 	return FM_OK;
 }
@@ -130,7 +139,22 @@ int fm_sink_put(struct fm_sink *s, const char *path, const void *bytes, size_t l
 
 static int by_bytes(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return memcmp(a, b, sizeof(struct fm_sink_path));
+}
+
+static void sort(struct fm_sink *s)
+{
+	if (!s->sorted && s->path_count > 1)
+		qsort(s->paths, s->path_count, sizeof *s->paths, by_bytes);
+	s->sorted = true;
+}
+
+static bool given(const struct fm_sink *s, const char *path)
+{
+	const struct fm_sink_path p = digest_of(path);
+
+	return s->path_count > 0 &&
+	       bsearch(&p, s->paths, s->path_count, sizeof p, by_bytes) != NULL;
 }
 
 struct extra {
@@ -151,7 +175,7 @@ static int one_extra(void *arg, const char *path, const struct stat *st)
 		return FM_OK;
 	if ((full = fm_sprintf("%s/%s", x->folder, path)) == NULL)
 		return FM_ERR_MEMORY;
-	if (bsearch(&full, x->sink->paths, x->sink->path_count, sizeof full, by_bytes) != NULL) {
+	if (given(x->sink, full)) {
 		free(full);
 		return FM_OK;
 	}
@@ -170,8 +194,7 @@ int fm_sink_extra(struct fm_sink *s, const char *folder)
 	struct extra x = {s, folder, {NULL, 0}};
 	int fd = -1, rc;
 
-	if (s->path_count > 1)
-		qsort(s->paths, s->path_count, sizeof *s->paths, by_bytes);
+	sort(s);
 	if (faccessat(s->dirfd, folder, F_OK, 0) != 0 && errno == ENOENT)
 		return FM_OK;
 	if ((rc = fm_fs_dir(s->dirfd, folder, &fd)) != FM_OK)
@@ -196,7 +219,7 @@ static int one_page(void *arg, const char *path, const struct stat *st)
 		return FM_FS_SKIP;
 	if ((n > 3 && strcmp(path + n - 3, ".md") == 0) ||
 	        (n > 5 && strcmp(path + n - 5, ".html") == 0))
-		if (bsearch(&path, s->paths, s->path_count, sizeof path, by_bytes) == NULL)
+		if (!given(s, path))
 			fm_sink_differs(s, path);
 	return FM_OK;
 }
@@ -205,8 +228,7 @@ int fm_sink_extra_pages(struct fm_sink *s)
 {
 	if (!s->check)
 		return FM_OK;
-	if (s->path_count > 1)
-		qsort(s->paths, s->path_count, sizeof *s->paths, by_bytes);
+	sort(s);
 	return fm_fs_walk(s->dirfd, 100000, one_page, s);
 }
 

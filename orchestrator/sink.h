@@ -11,8 +11,11 @@ struct fm_sink {
 	size_t files;     /* given so far */
 	size_t differing; /* of these, in check mode */
 	char first[512];  /* the first of them */
-	char **paths;     /* every path given, for fm_sink_extra */
+	struct fm_sink_path {
+		unsigned char digest[16]; /* of every path given, for fm_sink_extra */
+	} * paths;
 	size_t path_count;
+	bool sorted;
 	int folder_fd; /* the last folder written into, 0: none */
 	char folder[512];
 };

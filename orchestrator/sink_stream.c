@@ -80,6 +80,8 @@ int fm_sink_end(struct fm_sink_stream *st)
 	char more;
 	int rc = FM_OK;
 
+	if (st->sink == NULL) /* never begun, or ended */
+		return FM_OK;
 	if (st->fd >= 0 && st->part.len > 0)
 		rc = flush(st);
 	if (st->fd >= 0 && st->sink->check && !st->differs)

@@ -15,17 +15,33 @@ struct fm_tree_job {
 struct fm_tree_cell {
 	const char *cell, *status, *klass, *reason, *text;
 };
+/* The cells of one system and candidate, which stand together in tree.json. */
+struct fm_tree_part {
+	char prefix[2 * FM_NAME_MAX + 3]; /* "x86_1/hash-31/" */
+	uint64_t offset;                  /* of the first */
+	size_t count;
+};
 struct fm_tree {
 	const char *campaign, *plan_sha256, *sealed_at, *previous_tree_sha256;
 	int64_t publish, sequence, trust_version;
 	struct fm_tree_job *jobs;
 	size_t job_count;
-	struct fm_tree_cell *cells;
+	struct fm_tree_cell *cells; /* of fm_tree_read */
 	size_t cell_count;
+	struct fm_tree_part *parts; /* of fm_tree_open, sorted by prefix */
+	size_t part_count;
+	int fd; /* the file, of fm_tree_open, else -1 */
 	void *owner;
 };
 FM_CHECK int fm_tree_read(int dirfd, struct fm_tree *out); /* tree.json of a tree folder */
 void fm_tree_free(struct fm_tree *t);
+
+/* The same without keeping the cells: all are checked, and fm_tree_cells reads those of one system
+ * and candidate again, in their order; cell is valid during the call. */
+FM_CHECK int fm_tree_open(int dirfd, struct fm_tree *out);
+typedef int fm_tree_each(void *arg, const struct fm_tree_cell *cell);
+FM_CHECK int fm_tree_cells(const struct fm_tree *t, const char *system, const char *candidate,
+        fm_tree_each *each, void *arg);
 
 /* Merge: writes trust/ (copied from the home) and tree.json from plan, journal and accepted
  * bundles; nothing but stamps from sealed files and the one sealing time. dirfd =

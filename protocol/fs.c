@@ -133,22 +133,30 @@ static int read_some(int fd, const char *path, void *into, size_t size, size_t *
 	return FM_OK;
 }
 
+int fm_fs_open(int dirfd, const char *path, size_t max, int *fd)
+{
+	struct stat st;
+	int rc = open_plain(dirfd, path, fd, &st);
+
+	if (rc == FM_OK && (uintmax_t)st.st_size > max) {
+		rc = fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %zu", path,
+		        (long long)st.st_size, max);
+		close_quietly(*fd);
+		*fd = -1;
+	}
+	return rc;
+}
+
 int fm_fs_read(int dirfd, const char *path, size_t max, struct fm_buf *out)
 {
 	struct fm_buf fresh = FM_BUF_INIT(max);
-	struct stat st;
 	char piece[16384];
 	size_t got = 1;
 	int fd = -1, rc;
 
 	*out = FM_BUF_INIT(max);
-	if ((rc = open_plain(dirfd, path, &fd, &st)) != FM_OK)
+	if ((rc = fm_fs_open(dirfd, path, max, &fd)) != FM_OK)
 		return rc;
-	if ((uintmax_t)st.st_size > max) {
-		rc = fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %zu", path,
-		        (long long)st.st_size, max);
-		goto out;
-	}
 	if ((rc = fm_buf_put(&fresh, "", 0)) != FM_OK)
 		goto out;
 	while (got > 0) {

@@ -20,6 +20,10 @@ FM_CHECK int fm_fs_mkdirs(int dirfd, const char *path, mode_t mode, int *fd);
  * FM_ERR_SYSTEM with errno ENOENT left in errno. */
 FM_CHECK int fm_fs_read(int dirfd, const char *path, size_t max, struct fm_buf *out);
 
+/* Opens a plain file of at most max bytes (else FM_ERR_SIZE) for reading, by the same rules; the
+ * caller closes *fd, which is -1 on error. */
+FM_CHECK int fm_fs_open(int dirfd, const char *path, size_t max, int *fd);
+
 /* Replaces path by these bytes: temporary file beside it, fsync, rename, fsync of the folder.
  * Folders above must exist. */
 FM_CHECK int fm_fs_write(int dirfd, const char *path, const void *bytes, size_t len, mode_t mode);

@@ -71,14 +71,14 @@ async function walk(browser, start) {
 	await page.goto(start);
 	await follow(page, 'a:has-text("All side by side at 64 KiB")', /\/compare\.html$/);
 	await page.goBack();
-	await follow(page, 'a[href$="tiny-1/compare.html"]', /\/tiny-1\/compare\.html$/);
-	await follow(page, 'a[href="perf_x86_1.html"]', /\/tiny-1\/perf_x86_1\.html$/);
+	await follow(page, 'a[href$="/compare.html"]', /\/compare\.html$/);
+	await follow(page, 'a[href^="perf_"]', /\/perf_[^/]*\.html$/);
 	const candidate = page.url();
 	if (!/^\d+(\n\d+)+\n?$/.test(await read(page, 'a[href$=".ns.txt"]'))) fail('the raw samples are no column of numbers');
 	if (page.url() !== candidate) fail('not back on the candidate page');
 	if (!/BEGIN SSH SIGNATURE/.test(await read(page, 'a:has-text("its signature")'))) fail('no signature');
 	if (page.url() !== candidate) fail('not back on the candidate page');
-	await follow(page, 'a[href="../summary_x86_1.html"]', /\/summary_x86_1\.html$/);
+	await follow(page, 'a[href^="../summary_"]', /\/summary_[^/]*\.html$/);
 	await follow(page, 'a:has-text("Index")', /\/index\.html$/);
 	await context.close();
 	return requests.length;
@@ -98,9 +98,11 @@ async function look(browser, files, root) {
 					.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`));
 				if (found.length) fail(`${path.relative(root, file)} at ${width}, ${colorScheme}: ${found.join('\n')}`);
 				checks++;
-				if (process.env.SHOTS)
-					await page.screenshot({ fullPage: true, path: path.join(process.env.SHOTS,
-						`${path.relative(path.dirname(root), file).replace(/[/]/g, '_').replace('.html', '')}_${width}_${colorScheme}.png`) });
+				if (!process.env.SHOTS) continue;
+				const shot = path.join(process.env.SHOTS, path.relative(path.dirname(root), file).replace(/[/]/g, '_').replace('.html', ''));
+				await page.screenshot({ fullPage: true, path: `${shot}_${width}_${colorScheme}.png` });
+				if (width === 1280 && colorScheme === 'light')
+					await page.pdf({ path: `${shot}.pdf`, preferCSSPageSize: true });
 			}
 			await context.close();
 		}

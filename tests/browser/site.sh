@@ -3,7 +3,9 @@
 # index to a comparison, a candidate, the raw samples and the signature and back, with no failed and no external request; every
 # link resolves, every page is valid HTML (html-validate) and passes axe-core, light and dark, wide and narrow.
 #
-#   SHOTS=DIR   keep screenshots at 1280 and 390 pixels, light and dark, there
+#   site.sh                 a tree of the tests, and the pages of the published data set
+#   site.sh TREE [PAGES]    any finished tree (results/CAMPAIGN), and any folder that `report --data` wrote
+#   SHOTS=DIR               keep screenshots at 1280 and 390 pixels, light and dark, and the print view there
 set -euo pipefail
 : "${FLEETMARK_BUILD:?}" "${FLEETMARK_ROOT:?}"
 skip() { echo "skipped: $*"; exit 77; }
@@ -21,15 +23,18 @@ if [ ! -d "$tools/node_modules/axe-core" ]; then
 		playwright-core@1 axe-core@4 html-validate@10 > "$work/npm.log" 2>&1 || skip "npm: $(tail -n 1 "$work/npm.log")"
 fi
 
-FLEETMARK_HOME=$work/none "$FLEETMARK_BUILD/mktree" "$work/world" 2 2 2 3 guide > /dev/null 2> "$work/err" || { cat "$work/err"; exit 1; }
-"$FLEETMARK_BUILD/fleetmark" report --data "$FLEETMARK_ROOT/tests/data/published/data" -o "$work/published"
-pages=$(find "$work/world/tree" "$work/published" -name '*.html' | wc -l)
-CHROMIUM=$CHROMIUM NODE_PATH=$tools/node_modules node "$FLEETMARK_ROOT/tests/browser/site.js" "$work/world/tree" "$work/published"
+tree=${1:-$work/world/tree}
+[ $# -gt 0 ] || FLEETMARK_HOME=$work/none "$FLEETMARK_BUILD/mktree" "$work/world" 2 2 2 3 guide > /dev/null 2> "$work/err" || { cat "$work/err"; exit 1; }
+published=${2:-$work/published}
+[ $# -gt 1 ] || "$FLEETMARK_BUILD/fleetmark" report --data "$FLEETMARK_ROOT/tests/data/published/data" -o "$published"
+for folder in "$tree" "$published"; do [ -f "$folder/index.html" ] || { echo "FAILED: $folder has no index.html" >&2; exit 1; }; done
+pages=$(find "$tree" "$published" -name '*.html' | wc -l)
+CHROMIUM=$CHROMIUM NODE_PATH=$tools/node_modules node "$FLEETMARK_ROOT/tests/browser/site.js" "$(realpath "$tree")" "$(realpath "$published")"
 
 cat > "$work/htmlvalidate.json" <<'J'
 {"root": true, "extends": ["html-validate:recommended"], "rules": {"no-inline-style": "off", "long-title": "off", "void-style": "off",
 	"require-sri": "off", "no-trailing-whitespace": "off", "tel-non-breaking": "off", "unique-landmark": "off"}}
 J
-find "$work/world/tree" "$work/published" -name '*.html' -print0 |
+find "$tree" "$published" -name '*.html' -print0 |
 	xargs -0 "$tools/node_modules/.bin/html-validate" --config "$work/htmlvalidate.json" || { echo "FAILED: not valid HTML"; exit 1; }
 echo "site: $pages pages valid by html-validate"

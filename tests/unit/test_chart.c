@@ -23,13 +23,11 @@ static void fill(struct fm_brief *b, struct fm_candidate *c, struct fm_instance 
 	        .instance = in,
 	        .version = FM_VERSION_REFERENCE,
 	        .system = system,
-	        .bytes = 65536,
-	        .state = FM_CELL_MEASURED,
-	        .count = FM_COUNT_TICKS,
 	        .median_seconds = seconds,
 	        .low_seconds = seconds,
-	        .high_seconds = seconds,
-	        .mark = ""};
+	        .high_seconds = seconds};
+	b->size[FM_BRIEF_LARGE] = (struct fm_brief_cell){
+	        .there = true, .state = FM_CELL_MEASURED, .count = FM_COUNT_TICKS, .mark = ""};
 }
 
 static void bars_of(int fast)
