@@ -13,6 +13,7 @@ PKG_VERIFY=(jq openssl openssh-client)
 PKG_LAB=(openssh-client iproute2 util-linux procps openssl tar gcc libc6-dev make libsodium-dev)
 PKG_LAB_ARM=(gcc-aarch64-linux-gnu)
 PKG_LONG=(gcc-aarch64-linux-gnu gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user-static exfat-fuse exfatprogs)
+PKG_EXPORTS=(python3-pandas r-base-core r-cran-jsonlite)
 PKG_BROWSER=(chromium nodejs npm)
 PKG_TEST=(libcmocka-dev clang libclang-rt-dev clang-format shellcheck git nginx libarchive-tools curl scdoc man-db zsh dpkg-dev strace)
 }

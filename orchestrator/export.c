@@ -146,6 +146,29 @@ static void which(struct row *r, const struct fm_side *s, const struct fm_cell_f
 	whole(r, "input_bytes", c->bytes, 0);
 }
 
+/* What was weighed of the library alone. */
+static void memory(struct row *r, const struct fm_ev_memory *m)
+{
+	static const struct fm_ev_memory none = {.rom_bytes = -1,
+	        .rom_reachable_bytes = -1,
+	        .static_ram_bytes = -1,
+	        .stack_touched_bytes = -1,
+	        .heap_peak_usable_bytes = -1,
+	        .allocs_per_call = -1,
+	        .leak_bytes_per_call = -1,
+	        .isolated_ram_upper_bytes = -1};
+
+	m = m == NULL ? &none : m;
+	whole(r, "isolated_rom_bytes", m->rom_bytes, 0);
+	whole(r, "isolated_rom_reachable_bytes", m->rom_reachable_bytes, 0);
+	whole(r, "isolated_static_ram_bytes", m->static_ram_bytes, 0);
+	whole(r, "isolated_stack_touched_bytes", m->stack_touched_bytes, 0);
+	whole(r, "isolated_heap_peak_bytes", m->heap_peak_usable_bytes, 0);
+	whole(r, "isolated_allocations_per_call", m->allocs_per_call, 0);
+	whole(r, "isolated_leak_per_call_bytes", m->leak_bytes_per_call, 0);
+	whole(r, "isolated_ram_upper_bytes", m->isolated_ram_upper_bytes, 0);
+}
+
 static void cell_row(struct row *r, const struct fm_report *rep, const struct fm_side *s,
         const struct fm_cell_fig *c, const char *flags)
 {
@@ -191,6 +214,7 @@ static void cell_row(struct row *r, const struct fm_report *rep, const struct fm
 	whole(r, "baseline_rss_process_bytes", c->baseline_rss, 1);
 	whole(r, "peak_rss_process_bytes", c->peak_rss, 1);
 	whole(r, "elf_load_bytes", b == NULL ? -1 : b->elf_bytes, 0);
+	memory(r, fm_side_memory(s, c));
 	text(r, "flags", flags);
 	text(r, "library_sha256", b == NULL ? NULL : b->library_sha256);
 	text(r, "bundle_manifest_sha256", s->have ? s->manifest_sha256 : NULL);

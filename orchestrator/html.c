@@ -86,6 +86,22 @@ static const char *closing(const char *s, const char *end, char mark)
 	return NULL;
 }
 
+/* Text outside of code: no line is broken before a percent sign. */
+static void words(struct html *h, const char *s, size_t len)
+{
+	for (size_t i = 0, n; i < len; i += n) {
+		for (n = 0;
+		        i + n < len && !(s[i + n] == ' ' && i + n + 1 < len && s[i + n + 1] == '%');
+		        n++)
+			;
+		escaped(h, s + i, n);
+		if (i + n < len) {
+			say(h, "\xc2\xa0");
+			n++;
+		}
+	}
+}
+
 static void inline_text(struct html *h, const char *s, const char *end);
 
 static bool scheme_ok(const char *s, size_t n)
@@ -155,7 +171,7 @@ static void inline_text(struct html *h, const char *s, const char *end)
 		const char *from = s;
 		while (s < end && *s != '\\' && *s != '`' && *s != '[' && *s != '*')
 			s++;
-		escaped(h, from, (size_t)(s - from));
+		words(h, from, (size_t)(s - from));
 		if (s == end)
 			return;
 		if (*s == '\\' && s + 1 < end) {

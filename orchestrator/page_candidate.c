@@ -226,12 +226,9 @@ static void write_rejected(struct fm_page *p, const struct fm_side *s)
 		any = any || s->cells.list[i].rejected_count > 0;
 	if (any)
 		fm_page(p, "A process that the machine disturbed is run again. `superseded`: "
-		           "measured, then replaced because of what stands under reason; "
-		           "`invalid`: no measurement. Its time is printed here and counts in no "
-		           "figure; the reason never is the time itself, but what the system "
-		           "said of the process (preempted: the scheduler took the core away; "
-		           "kernel_share: the kernel used more of the time than it may; steal: "
-		           "the hypervisor did).\n\n");
+		           "measured, then replaced for the reason given (see the flags "
+		           "above), never for its time; `invalid`: no measurement. The time "
+		           "printed here counts in no figure.\n\n");
 	for (size_t i = 0; i < s->cells.count; i++)
 		for (size_t k = 0; k < s->cells.list[i].rejected_count; k++) {
 			const struct fm_cell_fig *c = &s->cells.list[i];
@@ -308,6 +305,7 @@ int fm_page_performance(struct fm_page *p, const struct fm_report *r, const stru
 		else
 			failed_row(p, &s->cells.list[i], 12);
 	fm_page(p, "\n");
+	fm_page_flags(p, &s->cells);
 	write_failures(p, s);
 	snprintf(file, sizeof file, "perf_%s.html", s->system->plan->name);
 	if ((rc = fm_chart_candidate(p, s, file)) != FM_OK ||

@@ -10,17 +10,6 @@
 
 #define DASH "\xe2\x80\x93"
 
-static const struct fm_ev_memory *memory_of(const struct fm_side *s, const struct fm_cell_fig *c)
-{
-	for (size_t i = 0; s->have && i < s->evidence.memory_count; i++) {
-		const struct fm_ev_memory *m = &s->evidence.memory[i];
-		if (m->bytes == c->bytes && strcmp(m->instance, c->instance) == 0 &&
-		        strcmp(m->version, fm_version_name[c->version]) == 0)
-			return m;
-	}
-	return NULL;
-}
-
 static void bytes_cell(struct fm_page *p, int64_t bytes)
 {
 	fm_page_cell(p, "%s", bytes < 0 ? DASH : fm_n_int(bytes).s);
@@ -44,10 +33,10 @@ static bool goes_on(const struct fm_side *s, size_t i)
 {
 	int64_t a[8], b[8];
 	const struct fm_cell_fig *c = &s->cells.list[i];
-	const struct fm_ev_memory *m = memory_of(s, c), *next;
+	const struct fm_ev_memory *m = fm_side_memory(s, c), *next;
 
 	if (i + 1 == s->cells.count || strcmp(c->label, c[1].label) != 0 ||
-	        (next = memory_of(s, &c[1])) == NULL)
+	        (next = fm_side_memory(s, &c[1])) == NULL)
 		return false;
 	return memcmp(figures(m, a), figures(next, b), sizeof a) == 0;
 }
@@ -58,7 +47,7 @@ static void isolated_row(struct fm_page *p, const struct fm_side *s, size_t firs
 	const struct fm_cell_fig *c = &s->cells.list[first];
 	int64_t v[8];
 
-	figures(memory_of(s, c), v);
+	figures(fm_side_memory(s, c), v);
 	fm_page_row(p);
 	fm_page_cell_code(p, c->label);
 	if (first == last)
@@ -91,7 +80,7 @@ static void isolated_notes(struct fm_page *p, const struct fm_side *s)
 
 	for (size_t i = 0; i < s->cells.count; i++) {
 		const struct fm_cell_fig *c = &s->cells.list[i];
-		const struct fm_ev_memory *m = memory_of(s, c);
+		const struct fm_ev_memory *m = fm_side_memory(s, c);
 
 		if (m == NULL ||
 		        (m->leak_bytes_per_call <= 0 && m->unaccounted_mapping_bytes <= 0 &&
@@ -129,7 +118,7 @@ int fm_page_resources(struct fm_page *p, const struct fm_side *s)
 
 	fm_page(p, "## 5. Resource consumption\n\n");
 	for (size_t i = 0; i < s->cells.count; i++)
-		any = any || memory_of(s, &s->cells.list[i]) != NULL;
+		any = any || fm_side_memory(s, &s->cells.list[i]) != NULL;
 	if (!any) {
 		fm_page(p, "Nothing was weighed.\n\n");
 		return FM_OK;
@@ -147,8 +136,8 @@ int fm_page_resources(struct fm_page *p, const struct fm_side *s)
 	        DASH);
 	fm_page_table(p, isolated, 10);
 	for (size_t i = 0, first = 0; i < s->cells.count; i++) {
-		if (memory_of(s, &s->cells.list[i]) == NULL || goes_on(s, i)) {
-			first = memory_of(s, &s->cells.list[first]) == NULL ? i + 1 : first;
+		if (fm_side_memory(s, &s->cells.list[i]) == NULL || goes_on(s, i)) {
+			first = fm_side_memory(s, &s->cells.list[first]) == NULL ? i + 1 : first;
 			continue;
 		}
 		isolated_row(p, s, first, i);

@@ -138,6 +138,8 @@ void fm_page_kat_candidate(
 FM_CHECK int fm_side_load(struct fm_report *r, struct fm_report_system *s,
         const struct fm_candidate *c, struct fm_side *out);
 void fm_side_free(struct fm_side *s);
+const struct fm_ev_memory *fm_side_memory(
+        const struct fm_side *s, const struct fm_cell_fig *c); /* NULL: not weighed */
 void fm_side_label(const char *instance, int version,
         char out[FM_LABEL_MAX + 1]);       /* instance, instance-performance ... */
 int fm_version_index(const char *version); /* of recipe.h, -1 if none */
@@ -220,6 +222,9 @@ FM_CHECK int fm_page_evidence(struct fm_page *p, const struct fm_report *r, cons
 /* page_candidate.c: section 4. */
 FM_CHECK int fm_page_performance(
         struct fm_page *p, const struct fm_report *r, const struct fm_side *s);
+/* page_flags.c: a table of what the flags of these cells, and the reasons of their rejected trials,
+ * mean; nothing if there are none. */
+void fm_page_flags(struct fm_page *p, const struct fm_cells *cells);
 void fm_page_spread(struct fm_page *p,
         const struct fm_estimate *e); /* a cell: min and max against the median */
 

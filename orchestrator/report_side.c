@@ -36,6 +36,17 @@ bool fm_evidence_emulated(const struct fm_evidence *e)
 	       (emulator[0] != '\0' && strcmp(emulator, "none") != 0);
 }
 
+const struct fm_ev_memory *fm_side_memory(const struct fm_side *s, const struct fm_cell_fig *c)
+{
+	for (size_t i = 0; s->have && i < s->evidence.memory_count; i++) {
+		const struct fm_ev_memory *m = &s->evidence.memory[i];
+		if (m->bytes == c->bytes && strcmp(m->instance, c->instance) == 0 &&
+		        strcmp(m->version, fm_version_name[c->version]) == 0)
+			return m;
+	}
+	return NULL;
+}
+
 void fm_side_free(struct fm_side *s)
 {
 	if (s->have) {
