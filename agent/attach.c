@@ -41,7 +41,9 @@ int fm_attach_send(struct fm_attach *at, enum fm_frame_type type, const void *by
 
 	if (rc == FM_OK)
 		rc = fm_fs_write_all(at->out, out.data, out.len);
-	if (rc != FM_OK)
+	if (rc == FM_OK)
+		at->alive_ns = fm_agent_boot_ns();
+	else
 		rc = fm_wrap(FM_ERR_DROPPED, "writing to the controller");
 	fm_buf_free(&out);
 	return rc;
@@ -62,6 +64,7 @@ static int feed(struct fm_attach *at, int timeout_ms, int wake)
 		return 0;
 	if (n <= 0)
 		return fm_fail(FM_ERR_DROPPED, "the controller closed the line");
+	at->alive_ns = fm_agent_boot_ns();
 	rc = fm_frame_feed(&at->reader, piece, (size_t)n);
 	return rc != FM_OK ? rc : 1;
 }

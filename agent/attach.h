@@ -16,6 +16,10 @@ struct fm_attach {
 	bool follow;     /* after this reply events are sent */
 	char campaign[FM_NAME_MAX + 1]; /* that is followed */
 	uint64_t offset;                /* of its progress file, sent so far */
+	/* The lease of that job runs on while its controller is there: CLOCK_BOOTTIME of the last
+	 * byte that went either way, and of the last renewal; ns between two of them (0: no lease).
+	 */
+	uint64_t alive_ns, renewed_ns, renew_every_ns;
 	struct fm_buf data; /* goes out behind the reply, as D frames and E, if has_data */
 	bool has_data;
 };

@@ -1,6 +1,7 @@
 /* call_follow.c: sends a job's progress lines as they appear. */
 #include "agent/attach.h"
 #include "agent/door.h"
+#include "agent/jobplan.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -26,6 +27,36 @@ static void leave_measured_core(void)
 	(void)sched_setaffinity(0, sizeof set, &set);
 }
 
+#define RENEWALS 4 /* in the time of a lease */
+
+/* A follow may last as long as the campaign, so the lease is renewed under way. */
+static int read_lease(struct fm_attach *at, int dir)
+{
+	struct fm_buf text = FM_BUF_INIT(FM_TEXT_MAX);
+	struct fm_dispatch d;
+	int rc = fm_fs_read(dir, "job.txt", FM_TEXT_MAX, &text);
+
+	at->renew_every_ns = 0;
+	at->renewed_ns = fm_agent_boot_ns();
+	if (rc == FM_OK && (rc = fm_dispatch_parse(text.data, text.len, &d)) == FM_OK) {
+		at->renew_every_ns = d.lease_s * 1000000000u / RENEWALS;
+		fm_dispatch_free(&d);
+	}
+	fm_buf_free(&text);
+	return rc;
+}
+
+static void renew(struct fm_attach *at)
+{
+	uint64_t now = fm_agent_boot_ns();
+
+	if (at->renew_every_ns == 0 || now - at->renewed_ns < at->renew_every_ns ||
+	        at->alive_ns < at->renewed_ns)
+		return;
+	at->renewed_ns = now;
+	(void)!fm_door_tell(at->campaign, "renew");
+}
+
 int fm_call_follow(struct fm_attach *at, struct fm_text *call, struct fm_buf *reply)
 {
 	static bool left;
@@ -41,7 +72,7 @@ int fm_call_follow(struct fm_attach *at, struct fm_text *call, struct fm_buf *re
 	if (offset > (uint64_t)fm_job_progress_bytes(dir))
 		rc = fm_fail(FM_ERR_REFUSED, "follow: offset %llu lies behind the progress file",
 		        (unsigned long long)offset);
-	if (rc == FM_OK && fm_job_running(dir))
+	if (rc == FM_OK && fm_job_running(dir) && (rc = read_lease(at, dir)) == FM_OK)
 		(void)!fm_door_tell(at->campaign, "renew");
 	if (!left)
 		leave_measured_core();
@@ -91,6 +122,8 @@ int fm_follow_step(struct fm_attach *at, bool *over, const char **state)
 	}
 	running = fm_job_running(dir);
 	rc = send_lines(at, dir);
+	if (rc == FM_OK && running)
+		renew(at);
 	if (rc == FM_OK && !running) {
 		*over = true;
 		*state = fm_job_state(dir);

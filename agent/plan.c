@@ -107,20 +107,40 @@ static int check_files(const struct incoming *in, int dir, const struct fm_manda
 	return rc;
 }
 
-/* The same plan is already there: nothing to do. Another one under this name: its whole job folder
- * makes room. */
-static int install(int jobs, const char *temporary, const char *campaign,
-        const char *plan_sha256)
+/* Digest of the plan in a job folder, "" where there is none. */
+static void plan_of(int jobs, const char *name, char hex[65])
 {
-	char hex[65] = "", path[FM_NAME_MAX + 40];
+	char path[FM_NAME_MAX + 40];
+
+	snprintf(path, sizeof path, "%s/plan/%s", name, FM_MANIFEST_NAME);
+	if (fm_fs_sha256(jobs, path, hex, NULL) != FM_OK)
+		hex[0] = '\0';
+}
+
+/* The same plan is already there: nothing to do. Another one under this name (a controller works
+ * from another results folder): its job folder steps aside, whole, and comes back when its plan
+ * does; until then it is an old job like others to fm_job_tidy. */
+static int install(int jobs, const char *temporary, const char *campaign, const char *plan_sha256)
+{
+	char hex[65], aside[FM_NAME_MAX + 1], path[FM_NAME_MAX + 40];
 	int rc;
 
-	snprintf(path, sizeof path, "%s/plan/%s", campaign, FM_MANIFEST_NAME);
-	if (fm_fs_sha256(jobs, path, hex, NULL) == FM_OK && strcmp(hex, plan_sha256) == 0)
+	plan_of(jobs, campaign, hex);
+	if (strcmp(hex, plan_sha256) == 0)
 		return FM_OK;
-	if ((rc = fm_door_refuse_busy("plan")) != FM_OK ||
-	        (rc = fm_fs_remove(jobs, campaign)) != FM_OK)
+	if ((rc = fm_door_refuse_busy("plan")) != FM_OK)
 		return rc;
+	snprintf(aside, sizeof aside, "aside-%.32s", hex);
+	if (hex[0] == '\0')
+		rc = fm_fs_remove(jobs, campaign);
+	else if ((rc = fm_fs_remove(jobs, aside)) == FM_OK)
+		rc = fm_fs_rename(jobs, campaign, aside);
+	if (rc != FM_OK)
+		return rc;
+	snprintf(aside, sizeof aside, "aside-%.32s", plan_sha256);
+	plan_of(jobs, aside, hex);
+	if (strcmp(hex, plan_sha256) == 0)
+		return fm_fs_rename(jobs, aside, campaign);
 	if (mkdirat(jobs, campaign, 0700) != 0)
 		return fm_fail_errno("jobs/%s", campaign);
 	snprintf(path, sizeof path, "%s/plan", campaign);

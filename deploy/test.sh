@@ -9,7 +9,7 @@
 #             lab         real sshd on hosts of two architectures in network namespaces (root; skipped with the reason otherwise)
 #             fuzz-smoke  each fuzz target for some seconds
 #             long        flows of minutes each: the zoo, kills, trust, publish, fetch, isolation, full KAT
-#             fleet       many hosts; long
+#             fleet       many hosts; long (two of them, connect and workdir, belong to flow as well)
 #   --all   the default ones, long and fleet
 #
 # As root on Debian or Ubuntu it installs the packages that are missing; elsewhere it says which are. The build goes to

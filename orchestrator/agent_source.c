@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define SOURCES_MAX (1u << 20) /* bytes of the list */
+#define TAR_MAX     (64u << 20)
 #define FILES_MAX   4096
 
 struct listing {
@@ -70,6 +71,46 @@ static int list_folder(int root, struct listing *l)
 	return rc;
 }
 
+static int into_buffer(void *arg, const void *bytes, size_t len)
+{
+	return fm_buf_put(arg, bytes, len);
+}
+
+static int pack_file(struct fm_archive *tar, int root, const char *path)
+{
+	struct stat st;
+
+	if (fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return fm_fail_errno("%s", path);
+	return fm_archive_file(tar, path, root, path, (uint64_t)st.st_size, false);
+}
+
+/* Once for all hosts of a command: most need only its length. */
+static int pack(int root, struct fm_agent_source *a)
+{
+	struct fm_archive *tar = NULL;
+	char *list = fm_strdup(a->sources.data);
+	char *next = list;
+	int rc = list == NULL ? FM_ERR_MEMORY : fm_archive_start(&tar, into_buffer, &a->tar);
+
+	if (rc == FM_OK)
+		rc = fm_archive_bytes(tar, "SOURCES.sha256", a->sources.data, a->sources.len);
+	while (rc == FM_OK && *next != '\0') {
+		char *end = strchr(next, '\n');
+
+		*end = '\0';
+		rc = pack_file(tar, root, next + 66);
+		next = end + 1;
+	}
+	if (rc == FM_OK) {
+		rc = fm_archive_end(tar);
+		tar = NULL;
+	}
+	fm_archive_free(tar);
+	free(list);
+	return rc;
+}
+
 int fm_agent_source(const char *root, struct fm_agent_source *out)
 {
 	struct listing l = {NULL, NULL, 0};
@@ -80,6 +121,7 @@ int fm_agent_source(const char *root, struct fm_agent_source *out)
 	memset(out, 0, sizeof *out);
 	out->root = root;
 	out->sources = FM_BUF_INIT(SOURCES_MAX);
+	out->tar = FM_BUF_INIT(TAR_MAX);
 	rc = fm_fs_dir(AT_FDCWD, root, &fd);
 	for (size_t i = 0; rc == FM_OK && i < sizeof tops / sizeof *tops; i++) {
 		l.top = tops[i];
@@ -101,6 +143,8 @@ int fm_agent_source(const char *root, struct fm_agent_source *out)
 		rc = fm_fail(FM_ERR_CONFIG, "no agent source below %s (--root)", root);
 	if (rc == FM_OK)
 		fm_sha256_hex(out->sources.data, out->sources.len, out->sha256);
+	if (rc == FM_OK)
+		rc = pack(fd, out);
 out:
 	for (size_t i = 0; i < l.count; i++)
 		free(l.paths[i]);
@@ -115,6 +159,7 @@ out:
 void fm_agent_source_free(struct fm_agent_source *a)
 {
 	fm_buf_free(&a->sources);
+	fm_buf_free(&a->tar);
 }
 
 size_t fm_agent_source_count(const struct fm_agent_source *a)
@@ -124,48 +169,4 @@ size_t fm_agent_source_count(const struct fm_agent_source *a)
 	for (size_t i = 0; i < a->sources.len; i++)
 		n += a->sources.data[i] == '\n';
 	return n;
-}
-
-static int into_buffer(void *arg, const void *bytes, size_t len)
-{
-	return fm_buf_put(arg, bytes, len);
-}
-
-static int pack_file(struct fm_archive *tar, int root, const char *path)
-{
-	struct stat st;
-
-	if (fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return fm_fail_errno("%s", path);
-	return fm_archive_file(tar, path, root, path, (uint64_t)st.st_size, false);
-}
-
-int fm_agent_source_tar(const struct fm_agent_source *a, struct fm_buf *out)
-{
-	struct fm_archive *tar = NULL;
-	char *list = fm_strdup(a->sources.data);
-	char *next = list;
-	int root = -1;
-	int rc = list == NULL ? FM_ERR_MEMORY : fm_fs_dir(AT_FDCWD, a->root, &root);
-
-	if (rc == FM_OK)
-		rc = fm_archive_start(&tar, into_buffer, out);
-	if (rc == FM_OK)
-		rc = fm_archive_bytes(tar, "SOURCES.sha256", a->sources.data, a->sources.len);
-	while (rc == FM_OK && *next != '\0') {
-		char *end = strchr(next, '\n');
-
-		*end = '\0';
-		rc = pack_file(tar, root, next + 66);
-		next = end + 1;
-	}
-	if (rc == FM_OK) {
-		rc = fm_archive_end(tar);
-		tar = NULL;
-	}
-	fm_archive_free(tar);
-	free(list);
-	if (root >= 0)
-		close(root);
-	return rc;
 }

@@ -36,15 +36,23 @@ static const char script[] =
         "printf '\\n%%s%%s\\n' '%s' '%s'; w=%s; r=%s; s=%s; d=agent/$s; p=.probe-$r; "
         "no() { printf 'agent failed %%s %%s\\n' \"$1\" "
         "\"$(printf '%%s' \"$2\" | tail -n 6 | tr '\\n' ' ' | cut -c1-900)\"; exit 1; }; "
-        /* the work folder: ours, private, and files in it can be run */
-        "m=$( (umask 077 && mkdir -p \"$w\") 2>&1) || no workdir \"$m\"; "
-        "cd \"$w\" || no workdir \"cannot enter $w\"; w=$(pwd); "
-        "[ -O . ] || no workdir \"$w belongs to another user\"; chmod 700 .; "
-        "m=$( { printf '#!/bin/sh\\nexit 0\\n' > $p && chmod 700 $p && ./$p; } 2>&1 ) || "
-        "{ rm -f $p; no workdir \"$w: a program put there does not run: $m\"; }; rm -f $p; "
-        "if [ -x $d/fleetmark-agent ] && [ -x $d/fleetmark-worker ]; then "
+        /* the work folder: ours alone; where an agent stands ready little is started but that (it
+           takes the mode down to 0700, and -x says no where nothing may be run) */
+        "[ -d \"$w\" ] || m=$( (umask 077 && mkdir -p \"$w\") 2>&1) || no workdir \"$m\"; "
+        "cd \"$w\" || no workdir \"cannot enter $w\"; w=$PWD; "
+        "[ -O . ] || no workdir \"$w belongs to another user\"; "
+        "[ -w . ] || no workdir \"$w cannot be written to\"; "
+        "[ -z \"$(find . -prune -perm /022)\" ] || no workdir \"others may write to $w; if nobody "
+        "did: "
+        "chmod 700 $w\"; "
+        "if [ -x $d/fleetmark-agent ] && [ -O $d/fleetmark-agent ] && [ -x $d/fleetmark-worker ]; "
+        "then "
         "printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach --workdir \"$w\" --source "
         "$s; fi; "
+        /* private, and files in it can be run */
+        "chmod 700 .; "
+        "m=$( { printf '#!/bin/sh\\nexit 0\\n' > $p && chmod 700 $p && ./$p; } 2>&1 ) || "
+        "{ rm -f $p; no workdir \"$w: a program put there does not run: $m\"; }; rm -f $p; "
         /* what the build needs */
         "x=; for t in tar head find sha256sum; do command -v $t >/dev/null 2>&1 || x=\"$x $t\"; "
         "done; "
@@ -212,7 +220,9 @@ static int host_failed(struct talk *k, char *reason)
 		return fm_fail(FM_ERR_MISSING, "the host lacks %s; install there: %s", shown, hint);
 	}
 	if (strcmp(reason, "workdir") == 0)
-		return fm_fail(FM_ERR_WORKDIR, "work folder %s: %s", k->system->workdir, shown);
+		return fm_fail(FM_ERR_WORKDIR,
+		        "work folder %s: %s (workdir = FOLDER in the inventory names another)",
+		        k->system->workdir, shown);
 	if (strcmp(reason, "build") == 0)
 		return fm_fail(FM_ERR_BUILD, "the agent does not build: %s", shown);
 	return fm_fail(FM_ERR_WORKDIR, "the agent's source could not be put there: %s", shown);
@@ -251,7 +261,7 @@ static int to_agent(struct talk *k, const struct fm_buf *tar)
 }
 
 static int write_script(struct fm_buf *out, const char *marker, const struct fm_system *system,
-        const struct fm_agent_source *agent, size_t tar_bytes)
+        const struct fm_agent_source *agent)
 {
 	struct fm_buf workdir = FM_BUF_INIT(1024);
 	char random[17];
@@ -265,7 +275,7 @@ static int write_script(struct fm_buf *out, const char *marker, const struct fm_
 		memcpy(first, marker, 16);
 		first[16] = '\0';
 		rc = fm_buf_printf(out, script, first, marker + 16, workdir.data, random,
-		        agent->sha256, tar_bytes, files, files);
+		        agent->sha256, agent->tar.len, files, files);
 	}
 	fm_buf_free(&workdir);
 	return rc;
@@ -280,15 +290,13 @@ int fm_bootstrap(const struct fm_transport_ops *ops, struct fm_transport *t,
 	        .log = log,
 	        .in = FM_BUF_INIT(2 * NOISE_MAX),
 	        .stderr_ = FM_BUF_INIT(NOISE_SHOWN)};
-	struct fm_buf tar = FM_BUF_INIT(FM_AGENT_TAR_MAX), line = FM_BUF_INIT(64u << 10);
+	struct fm_buf line = FM_BUF_INIT(64u << 10);
 	char marker[33];
 	int rc;
 
 	*out = NULL;
 	fm_random_hex(16, marker);
-	rc = fm_agent_source_tar(agent, &tar);
-	if (rc == FM_OK)
-		rc = write_script(&line, marker, system, agent, tar.len);
+	rc = write_script(&line, marker, system, agent);
 	if (rc == FM_OK)
 		rc = ops->exec(t, "exec /bin/sh", &k.c, fm_now_ns() + MARKER_WAIT);
 	if (rc == FM_OK)
@@ -296,7 +304,7 @@ int fm_bootstrap(const struct fm_transport_ops *ops, struct fm_transport *t,
 	if (rc == FM_OK)
 		rc = wait_marker(&k, marker);
 	if (rc == FM_OK)
-		rc = to_agent(&k, &tar);
+		rc = to_agent(&k, &agent->tar);
 	if (rc == FM_OK) {
 		*out = k.c;
 		k.c = NULL;
@@ -305,7 +313,6 @@ int fm_bootstrap(const struct fm_transport_ops *ops, struct fm_transport *t,
 		ops->discard(k.c);
 	fm_buf_free(&k.in);
 	fm_buf_free(&k.stderr_);
-	fm_buf_free(&tar);
 	fm_buf_free(&line);
 	return rc;
 }

@@ -47,6 +47,7 @@ struct visit {
 	struct fm_buf checks[RANKS]; /* its checks, worst first */
 	int rc;
 	char error[1000];
+	bool reach;  /* no further than the facts */
 	bool marked; /* something is bad or unknown */
 	char machine[65], boot[65];
 };
@@ -187,7 +188,7 @@ static void visit(void *arg, int wake)
 	}
 	if (rc == FM_OK) {
 		v->rc = FM_OK;
-		rc = ask(v, s);
+		rc = v->reach ? FM_OK : ask(v, s);
 	}
 	fm_session_close(s);
 	if (rc != FM_OK)
@@ -223,9 +224,10 @@ static void print_lines(const struct fm_buf *text)
 
 static void print(const struct visit *v, bool json)
 {
+	const char *good = v->reach ? "reached" : "can measure";
+
 	if (!json) {
-		fm_result("%s: %s", v->system->name,
-		        v->rc == FM_OK ? "can measure" : "CANNOT MEASURE");
+		fm_result("%s: %s", v->system->name, v->rc == FM_OK ? good : "CANNOT MEASURE");
 		print_lines(&v->text);
 		for (int i = 0; i < RANKS; i++)
 			print_lines(&v->checks[i]);
@@ -235,7 +237,7 @@ static void print(const struct visit *v, bool json)
 	        .quiet = true,
 	        .klass = fm_error_class(v->rc),
 	        .reason = fm_error_reason(v->rc),
-	        .text = v->rc == FM_OK ? "can measure" : v->error});
+	        .text = v->rc == FM_OK ? good : v->error});
 	if (v->rc != FM_OK) {
 		(void)fm_fail(v->rc, "%s", v->error);
 		fm_out_error(v->rc, v->system->name, "check", NULL);
@@ -269,6 +271,7 @@ static int visit_all(const struct fm_options *o, const struct fm_inventory *inv,
 		visits[count] = (struct visit){.system = &inv->systems[i],
 		        .home = home,
 		        .agent = agent,
+		        .reach = o->reach,
 		        .text = FM_BUF_INIT(REPORT_MAX),
 		        .rc = FM_ERR_INTERRUPTED};
 		for (int k = 0; k < RANKS; k++)

@@ -37,7 +37,7 @@ struct fm_options {
 	} said;                 /* named by the user, in words or a campaign file: not a default */
 	int jobs;               /* -j; 0: default */
 	int verbose;            /* -v counted */
-	bool json, quiet, dry_run, yes, strict, check, restore;
+	bool json, quiet, dry_run, yes, strict, check, restore, reach;
 	bool lost;              /* enrol --lost */
 	bool retired, stolen;   /* trust revoke */
 	int argc;               /* operands behind the command */

@@ -4,15 +4,15 @@
 #include "protocol/fs.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SECOND 1000000000ULL
 
-#define HOST_NS  (20 * SECOND) /* connecting, building the agent, counters, moving bundles */
-#define BUILD_NS (2 * SECOND)  /* one library */
-#define KAT_NS   (SECOND / 3)  /* KAT_2_12 and KAT_2_23 */
+#define BUILD_NS (2 * SECOND) /* one library */
+#define KAT_NS   (SECOND / 3) /* KAT_2_12 and KAT_2_23 */
 #define FULL_NS                                                                             \
 	(60 * SECOND) /* KAT_2_33: about 46 s on the machine of guide measurements, and its \
 	                 message once */
@@ -117,8 +117,9 @@ static uint64_t earlier_t1(const struct fm_evidence *e, const struct fm_cell *ce
 	return 0;
 }
 
-int fm_estimate_system(const struct fm_plan *p, const struct fm_plan_system *s, const char *results,
-        struct fm_estimate *out)
+/* The cells below a prefix ("x86_1/" or "x86_1/hash-31/"). */
+static int estimate_cells(const struct fm_plan *p, const char *system, const char *prefix,
+        const char *results, struct fm_estimate *out)
 {
 	bool loop = strcmp(p->kat, "standard") != 0 || strcmp(p->profile, "rigorous") == 0;
 	uint64_t library = BUILD_NS + KAT_NS + (strcmp(p->kat, "full") == 0 ? FULL_NS : 0) +
@@ -126,22 +127,21 @@ int fm_estimate_system(const struct fm_plan *p, const struct fm_plan_system *s, 
 	struct fm_evidence e;
 	bool found = false;
 	struct fm_cell two[2], *cell = &two[0], *before = &two[1], *swap;
-	size_t name = strlen(s->name);
+	size_t len = strlen(prefix);
 	int rc = FM_OK;
 
 	memset(two, 0, sizeof two);
-	*out = (struct fm_estimate){HOST_NS, 0, 0};
 	for (size_t i = 0; rc == FM_OK && i < p->cell_count; i++) {
 		uint64_t t1;
 
-		if (strncmp(p->cells[i], s->name, name) != 0 || p->cells[i][name] != '/')
+		if (strncmp(p->cells[i], prefix, len) != 0)
 			continue;
 		if ((rc = fm_cell_parse(p->cells[i], cell)) != FM_OK)
 			break;
 		if (before->system == NULL || strcmp(before->candidate, cell->candidate) != 0) {
 			if (found)
 				fm_evidence_free(&e);
-			if ((rc = newest_evidence(results, s->name, cell->candidate, &e, &found)) !=
+			if ((rc = newest_evidence(results, system, cell->candidate, &e, &found)) !=
 			        FM_OK)
 				break;
 		}
@@ -161,4 +161,24 @@ int fm_estimate_system(const struct fm_plan *p, const struct fm_plan_system *s, 
 	if (found)
 		fm_evidence_free(&e);
 	return rc;
+}
+
+int fm_estimate_system(const struct fm_plan *p, const struct fm_plan_system *s, const char *results,
+        struct fm_estimate *out)
+{
+	char prefix[FM_NAME_MAX + 2];
+
+	snprintf(prefix, sizeof prefix, "%s/", s->name);
+	*out = (struct fm_estimate){FM_ESTIMATE_HOST_NS, 0, 0};
+	return estimate_cells(p, s->name, prefix, results, out);
+}
+
+int fm_estimate_job(const struct fm_plan *p, const char *system, const char *candidate,
+        const char *results, struct fm_estimate *out)
+{
+	char prefix[2 * FM_NAME_MAX + 3];
+
+	snprintf(prefix, sizeof prefix, "%s/%s/", system, candidate);
+	*out = (struct fm_estimate){0, 0, 0};
+	return estimate_cells(p, system, prefix, results, out);
 }

@@ -4,6 +4,8 @@
 
 #include "orchestrator/plan.h"
 
+#define FM_ESTIMATE_HOST_NS 20000000000ULL /* connecting, building the agent, counters, moving bundles */
+
 struct fm_estimate { /* of one system */
 	uint64_t ns;
 	size_t cells, earlier; /* planned; of them estimated from an earlier campaign's measurements */
@@ -13,6 +15,10 @@ struct fm_estimate { /* of one system */
  * comes from the newest bundle of this system and candidate below the folder results, else from 20 cycles a byte at 2.5 GHz (orientation
  * only; deadlines on hosts come from their own measurements). */
 FM_CHECK int fm_estimate_system(const struct fm_plan *p, const struct fm_plan_system *s, const char *results,
+	struct fm_estimate *out);
+
+/* The same of one candidate on one system, without what is once for each host. */
+FM_CHECK int fm_estimate_job(const struct fm_plan *p, const char *system, const char *candidate, const char *results,
 	struct fm_estimate *out);
 
 /* Time of one cell with calls of t1_ns each, under a profile. */

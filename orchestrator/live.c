@@ -102,6 +102,7 @@ void fm_live_take(struct fm_live *l, const struct fm_event *e, uint64_t now)
 		l->begun_ns = now;
 		l->begun_done = l->done = e->done;
 		l->total = e->total;
+		l->estimate_s = e->has_eta ? e->eta_s : 0;
 		return;
 	}
 	if (is(e, "cells")) {
@@ -143,14 +144,22 @@ bool fm_live_row_left(const struct fm_live_row *r, uint64_t now, uint64_t *secon
 
 bool fm_live_left(const struct fm_live *l, uint64_t now, uint64_t *seconds)
 {
-	uint64_t since = l->done - l->begun_done;
+	double gone = now > l->begun_ns ? (double)(now - l->begun_ns) / 1e9 : 0;
+	double part = 0, by_estimate = (double)l->estimate_s - gone, left = -1;
+	uint64_t row;
 
-	if (l->done <= l->begun_done || l->total < l->done || now <= l->begun_ns)
-		return false;
-	*seconds = (uint64_t)((double)(now - l->begun_ns) / (double)since *
-	                              (double)(l->total - l->done) / 1e9 +
-	                      0.5);
-	return true;
+	if (l->total > l->begun_done && l->done > l->begun_done && l->done <= l->total)
+		part = (double)(l->done - l->begun_done) / (double)(l->total - l->begun_done);
+	if (part > 0)
+		left = gone * (1 - part) / part;
+	if (by_estimate > 0)
+		left = part > 0 ? part * part * left + (1 - part * part) * by_estimate
+		                : by_estimate;
+	for (size_t i = 0; i < l->count; i++)
+		if (fm_live_row_left(&l->rows[i], now, &row) && left >= 0 && (double)row > left)
+			left = (double)row;
+	*seconds = left >= 0 ? (uint64_t)(left + 0.5) : 0;
+	return left >= 0;
 }
 
 /* ---- the table ---- */

@@ -24,6 +24,7 @@ struct fm_live { /* all zero at first */
 	size_t count;
 	uint64_t done, total; /* cells of this run */
 	uint64_t begun_ns, begun_done;
+	uint64_t estimate_s; /* of this run before it began, 0: none */
 };
 
 /* Takes one event. Rows appear in the order in which systems are first heard of; at most 4,096, later ones are not shown. A
@@ -33,7 +34,9 @@ void fm_live_take(struct fm_live *l, const struct fm_event *e, uint64_t now_ns);
 /* The row of a system, NULL if there is none. */
 struct fm_live_row *fm_live_row(struct fm_live *l, const char *system);
 
-/* Seconds left of one row, or of the campaign at the pace since it began; false while that is not known. */
+/* Seconds left of one row. Of the campaign: the estimate it began with less what has passed, given up for the pace of its cells the
+ * more of them are done (cells come at the end of builds and known answers, so early ones say little); never less than a row of it.
+ * False while nothing is known. */
 bool fm_live_row_left(const struct fm_live_row *r, uint64_t now_ns, uint64_t *seconds);
 bool fm_live_left(const struct fm_live *l, uint64_t now_ns, uint64_t *seconds);
 

@@ -16,8 +16,9 @@ const struct fm_command fm_commands[] = {
                 "Connects to every chosen system and shows how: address, key, host key, tools, "
                 "counters, and what could\n"
                 "disturb a measurement. Exit status 0 if all can measure; with --strict only if "
-                "nothing at all is marked.",
-                "strict root", true, fm_cmd_check},
+                "nothing at all is marked.\n"
+                "--reach stops behind the facts: it costs a host next to nothing and answers while a job runs there too.",
+                "strict reach root", true, fm_cmd_check},
         {"run", "[NAME]", "the whole campaign; an unfinished one of that name is resumed",
                 "Plans, pushes, builds, checks the known answers, measures, collects, verifies, "
                 "merges and reports. Whatever\n"

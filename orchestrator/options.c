@@ -78,6 +78,9 @@ const struct fm_option fm_option_table[] = {
         {0, "restore", FM_OPTION_FLAG, NULL, "put back what tune changed", FIELD(restore), false},
         {0, "strict", FM_OPTION_FLAG, NULL, "fail if anything at all is marked", FIELD(strict),
                 false},
+        {0, "reach", FM_OPTION_FLAG, NULL,
+                "only connect and bring the facts: nothing is measured, a running job stays as it is",
+                FIELD(reach), false},
         {0, "check", FM_OPTION_FLAG, NULL, "write nothing, compare", FIELD(check), false},
         {0, NULL, FM_OPTION_FLAG, NULL, NULL, 0, false},
 };

@@ -119,7 +119,8 @@ void fm_out_event_line(const struct fm_event *e)
 		(void)!fm_buf_printf(&b, " %llu/%llu", (unsigned long long)e->done,
 		        (unsigned long long)e->total);
 	if (e->has_eta)
-		(void)!fm_buf_printf(&b, ", %s left", fm_duration(e->eta_s * 1000000000ULL, left));
+		(void)!fm_buf_printf(&b, "%s %s left", e->total > 0 ? "," : "",
+		        fm_duration(e->eta_s * 1000000000ULL, left));
 	if (b.data != NULL) {
 		while (b.len > 0 && b.data[b.len - 1] == ' ')
 			b.data[--b.len] = '\0';

@@ -2,6 +2,7 @@
  * came. */
 #include "orchestrator/run.h"
 #include "orchestrator/enrol.h"
+#include "orchestrator/estimate.h"
 #include "orchestrator/events.h"
 #include "orchestrator/hint.h"
 #include "orchestrator/host.h"
@@ -10,6 +11,7 @@
 #include "orchestrator/pool.h"
 #include "orchestrator/stage_keep.h"
 #include "orchestrator/stage_revoke.h"
+#include "orchestrator/transport.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,11 +136,43 @@ static int make_hosts(struct fm_campaign *c, struct fm_host **hosts, void ***ite
 	return rc;
 }
 
+/* What all this may take: the longest host, or the share of one of the threads if that is more. 0:
+ * no idea. */
+static uint64_t estimate_s(const struct fm_campaign *c, void *const *items, size_t count)
+{
+	size_t threads = c->options->jobs > 0 && (size_t)c->options->jobs < count
+	                         ? (size_t)c->options->jobs
+	                         : count;
+	uint64_t longest = 0, all = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct fm_host *h = items[i];
+		uint64_t host = FM_ESTIMATE_HOST_NS;
+		struct fm_estimate e;
+
+		for (size_t k = 0; k < h->count; k++) {
+			if (fm_estimate_job(&c->plan, h->system->name, h->jobs[k].candidate->id,
+			            c->options->results, &e) != FM_OK)
+				return 0;
+			host += e.ns;
+		}
+		all += host;
+		longest = host > longest ? host : longest;
+	}
+	return (all / threads > longest ? all / threads : longest) / FM_S;
+}
+
 /* What the table and `watch` begin with. */
 static void tell_begin(struct fm_campaign *c, void *const *items, size_t count)
 {
-	fm_out_event(&(struct fm_event){
-	        .event = "campaign", .text = c->name, .total = c->cells_total, .quiet = true});
+	uint64_t s = estimate_s(c, items, count);
+
+	fm_out_event(&(struct fm_event){.event = "campaign",
+	        .text = c->name,
+	        .total = c->cells_total,
+	        .eta_s = s,
+	        .has_eta = s > 0,
+	        .quiet = true});
 	for (size_t i = 0; i < count; i++) {
 		const struct fm_host *h = items[i];
 

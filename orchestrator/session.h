@@ -30,6 +30,7 @@ struct fm_agent_source {
 	const char *root;
 	char sha256[65];       /* digest of sources: agent/<digest>/ */
 	struct fm_buf sources; /* SOURCES.sha256 lines of agent/ and protocol/ */
+	struct fm_buf tar;     /* the stream the bootstrap unpacks (FORMATS.md section 7): SOURCES.sha256 and the files it names */
 };
 FM_CHECK int fm_agent_source(const char *root, struct fm_agent_source *out);
 void fm_agent_source_free(struct fm_agent_source *a);

@@ -5,6 +5,7 @@
 #include "orchestrator/hostlog.h"
 #include "orchestrator/out.h"
 #include "orchestrator/stage_keep.h"
+#include "orchestrator/wire.h"
 #include "protocol/digest.h"
 #include "protocol/fs.h"
 #include "protocol/manifest.h"
@@ -17,12 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CALL_MAX     (64u << 10)
-#define MANIFEST_MAX (16u << 20) /* 16384 lines of at most 467 bytes are less */
-#define GET_WAIT_S   60
-#define AHEAD        16 /* calls under way; as many as the agent allows */
-#define GRACE        (300 * FM_S)
-#define LEAST_RATE   4096 /* bytes a second, once GRACE is over: else a bundle might never end */
+#define CALL_MAX       (64u << 10)
+#define MANIFEST_MAX   (16u << 20) /* 16384 lines of at most 467 bytes are less */
+#define FM_WIRE_LOST_S 60
+#define AHEAD          16 /* calls under way; as many as the agent allows */
+#define GRACE          (300 * FM_S)
+#define LEAST_RATE     4096 /* bytes a second, once GRACE is over: else a bundle might never end */
 
 struct fetch {
 	struct fm_host *h;
@@ -120,7 +121,7 @@ static int ask_file(const struct fetch *f, const char *path, uint64_t max)
 static int take_size(struct fetch *f, const char *path, uint64_t max, uint64_t *bytes)
 {
 	struct fm_text reply;
-	int rc = fm_session_reply(f->h->session, &reply, GET_WAIT_S);
+	int rc = fm_session_reply(f->h->session, &reply, FM_WIRE_LOST_S);
 
 	if (rc == FM_ERR_SYSTEM || rc == FM_ERR_NAME) {
 		char text[900];
@@ -156,7 +157,7 @@ static int take_file(struct fetch *f, const char *path, uint64_t max, const char
 	made = open_file(f, path);
 	fm_sha256_start(&f->hash);
 	rc = fm_session_data(
-	        f->h->session, bytes, made == FM_OK ? take_piece : drop_piece, f, GET_WAIT_S);
+	        f->h->session, bytes, made == FM_OK ? take_piece : drop_piece, f, FM_WIRE_LOST_S);
 	if (f->file >= 0)
 		close(f->file);
 	f->file = -1;
@@ -197,10 +198,10 @@ static int forget(struct fetch *f, size_t count)
 	while (rc == FM_OK && count-- > 0) {
 		struct fm_text reply;
 
-		rc = fm_session_reply(f->h->session, &reply, GET_WAIT_S);
+		rc = fm_session_reply(f->h->session, &reply, FM_WIRE_LOST_S);
 		fm_text_free(&reply);
 		if (rc == FM_OK)
-			rc = fm_session_data(f->h->session, max, drop_piece, f, GET_WAIT_S);
+			rc = fm_session_data(f->h->session, max, drop_piece, f, FM_WIRE_LOST_S);
 		else if (!line_is_lost(rc))
 			rc = FM_OK; /* an error as the answer: no data behind it */
 	}

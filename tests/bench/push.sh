@@ -2,7 +2,7 @@
 # push.sh: pushing a tree of many small files to one lab host over a line of 0 and of 20 ms round trip: fleetmark's push (which
 # verifies every file there) against scp -r, tar | ssh and rsync, in turn, medians of ROUNDS, as ratios.
 #
-#   tests/bench/push.sh [ENTRIES]        files in the tree (50000)          ROUNDS (3)       RATE kbit/s (0: none)
+#   tests/bench/push.sh [ENTRIES]        files in the tree (50000)   ROUNDS (3)   RATE kbit/s (0: none)   DELAYS ms ("0 20")
 #
 # fleetmark's figure is that of its log ("push of N trees: ok in ..."): first byte to verdict. Root, a lab, a quiet machine;
 # FLEETMARK_BUILD: a release build. Also prints what a second, unchanged push costs in bytes.
@@ -51,7 +51,7 @@ ours() {   # ROUND: a campaign that is planned and pushed, then cancelled; its l
         awk '{t = 0; for (i = 1; i < NF; i += 2) t += $i * ($(i + 1) == "s" ? 1000 : $(i + 1) == "min" ? 60000 : 3600000); if (t > 0) print int(t)}' >> "$T/fleetmark.ms"
 }
 
-for DELAY in 0 20; do
+for DELAY in ${DELAYS:-0 20}; do
     lab down
     lab up 1 > /dev/null
     HOST=1

@@ -69,6 +69,12 @@ for exe in /proc/[0-9]*/exe; do
 	case $(readlink "$exe" 2>/dev/null) in "$W"/*) fail "$exe is still there" ;; esac
 done
 gives 0 fm list; says "unfinished"
+
+step "sources edited under it: what differs is shown, with the command for a new campaign; put back, it is resumed"
+cp root/algos/toy/toy.c toy.before
+echo '/* edited under an unfinished campaign */' >> root/algos/toy/toy.c
+gives 2 run stop; says "toy.c"; says "changed"; says "fleetmark run"
+cp toy.before root/algos/toy/toy.c
 gives 0 run stop; says "resuming"
 cells stop | sed 's/stop/c5.2/' | cmp - before || fail "other cells after the resumption"
 

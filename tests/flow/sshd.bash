@@ -3,7 +3,7 @@
 #
 # As root it runs in a mount namespace of its own with a passwd that has the user sshd wants; nothing of the machine
 # changes. Where no sshd is installed its package is fetched (files only) below $FLEETMARK_BUILD. Sets T (a folder that goes
-# at the end), PORT, and makes $T/ssh with host_key, client, other, known_hosts.
+# at the end), PORT, and makes $T/ssh with host_key, client, other, known_hosts. SSHD_MORE: more lines of its configuration.
 
 # As root the whole test runs in a network of its own: no other job of this machine holds the host lock there (it is a
 # socket name), and nothing leads out.
@@ -58,6 +58,7 @@ sshd_start() {
 		"AuthorizedKeysFile $T/ssh/authorized" 'StrictModes no' 'UsePAM no' 'PasswordAuthentication no' \
 		'KbdInteractiveAuthentication no' 'PermitRootLogin yes' 'MaxStartups 50' 'MaxAuthTries 6' \
 		"SetEnv HOME=$T/home" > "$T/ssh/sshd_config"
+	[ -z "${SSHD_MORE-}" ] || printf '%s\n' "$SSHD_MORE" >> "$T/ssh/sshd_config"
 	libs=$(dirname "$(dirname "$(dirname "$SSHD")")")/usr/lib/$(uname -m)-linux-gnu
 	if [ "$(id -u)" = 0 ]; then
 		{ sed "s|^root:\([^:]*:[^:]*:[^:]*:[^:]*\):.*|root:\1:$T/home:${LOGIN_SHELL:-/bin/sh}|" /etc/passwd | grep -v '^sshd:'

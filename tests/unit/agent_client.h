@@ -45,7 +45,7 @@
 	} while (0)
 
 struct client {
-	char home[200]; /* the agent's work folder */
+	char home[200];    /* the agent's work folder */
 	const char *world; /* path of a made-up machine, NULL for this one */
 	pid_t pid;
 	int to, from;
@@ -371,7 +371,8 @@ struct campaign {
 	const char *name, *profile;
 	char folder[300]; /* of the plan, on the controller */
 	char sha256[65];
-	bool quiet; /* at the end the job's log must be empty */
+	bool quiet;                   /* at the end the job's log must be empty */
+	unsigned lease_s, deadline_s; /* of its dispatches; lease 0: an hour */
 };
 
 /* Writes and seals a plan for one candidate. key: the host key named in it. */
@@ -457,9 +458,10 @@ static inline void campaign_start(const struct campaign *p, struct client *c, co
 {
 	char lines[100];
 	char *job = fm_sprintf("fleetmark-job 1\ncampaign %s\nsystem box_1\nplan_sha256 "
-	                       "%s\nlease_s 3600\ndeadline_s "
-	                       "0\njob %s %u %s\nend\n",
-	        p->name, p->sha256, candidate, attempt, nonce);
+	                       "%s\nlease_s %u\ndeadline_s "
+	                       "%u\njob %s %u %s\nend\n",
+	        p->name, p->sha256, p->lease_s == 0 ? 3600 : p->lease_s, p->deadline_s, candidate,
+	        attempt, nonce);
 
 	assert_non_null(job);
 	snprintf(lines, sizeof lines, "campaign %s\n", p->name);

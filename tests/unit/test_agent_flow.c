@@ -501,6 +501,82 @@ static void cancel_leaves_nothing(void **state)
 	world_close(&w);
 }
 
+/* The last line of progress. */
+static void ended(const struct world *w, const char *name, const char *state, const char *text)
+{
+	char path[400];
+	struct fm_buf lines;
+
+	snprintf(path, sizeof path, "%s/jobs/%s/progress", w->c.home, name);
+	MUST(fm_fs_read(AT_FDCWD, path, 4u << 20, &lines));
+	assert_non_null(strstr(lines.data, state));
+	assert_non_null(strstr(lines.data, text));
+	fm_buf_free(&lines);
+}
+
+/* Nobody comes back, or it takes too long: the job ends by itself and nothing of it runs; while its
+ * controller follows it the lease does not run out. */
+static void leases_and_deadlines_end_jobs(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, "lease", slow, 1);
+	push(&w);
+	plan_accepted(&w);
+	w.p.lease_s = 2;
+	started(&w, 1, NONCE1);
+	for (int i = 0; i < 400; i++) { /* asking for the state is no sign of life */
+		client_ok(&w.c, "status", "campaign lease\n", NULL, 0);
+		if (strcmp(client_value(&w.c, "state"), "running") != 0)
+			break;
+		usleep(50000);
+	}
+	assert_string_equal(client_value(&w.c, "state"), "finished");
+	assert_int_equal(processes_of(&w), 0);
+	ended(&w, "lease", "cancelled", "the%20lease%20of%202%20s%20is%20over");
+	started(&w, 1, NONCE1);
+	assert_string_equal(client_follow(&w.c, "lease", NULL, NULL, NULL), "finished");
+	ended(&w, "lease", "done", "end");
+	w.p.lease_s = 0;
+	w.p.deadline_s = 1;
+	started(&w, 2, NONCE2);
+	assert_string_equal(client_follow(&w.c, "lease", NULL, NULL, NULL), "finished");
+	assert_int_equal(processes_of(&w), 0);
+	ended(&w, "lease", "cancelled", "the%20deadline%20of%20the%20job%20is%20over");
+	world_close(&w);
+}
+
+/* Two plans under one name, as from two results folders: neither loses what the other finds done.
+ */
+static void a_plan_comes_back(void **state)
+{
+	struct world w;
+	struct campaign first;
+
+	(void)state;
+	world_open(&w, "twice", toys, 1);
+	push(&w);
+	plan_accepted(&w);
+	started(&w, 1, NONCE1);
+	assert_string_equal(client_follow(&w.c, "twice", NULL, NULL, NULL), "finished");
+	first = w.p;
+	snprintf(w.p.folder, sizeof w.p.folder, "%s/other", w.s.path);
+	campaign_make(&w.p, &w.k, w.k.key, "toy", &w.t, toys, 2, NULL);
+	plan_accepted(&w);
+	client_ok(&w.c, "status", "campaign twice\n", NULL, 0);
+	assert_string_equal(client_value(&w.c, "state"), "none");
+	started(&w, 1, NONCE2);
+	assert_string_equal(client_follow(&w.c, "twice", NULL, NULL, NULL), "finished");
+	w.p = first;
+	plan_accepted(&w);
+	client_ok(&w.c, "status", "campaign twice\n", NULL, 0);
+	assert_string_equal(client_value(&w.c, "state"), "finished");
+	assert_true(campaign_get(&w.p, &w.c, "toy", "evidence.json"));
+	assert_non_null(strstr(w.c.data.data, NONCE1));
+	world_close(&w);
+}
+
 /* The pid of the job that holds this test's door. */
 static pid_t job_pid(struct world *w)
 {
@@ -667,6 +743,8 @@ int main(void)
 	        cmocka_unit_test(cut_streams_leave_nothing),
 	        cmocka_unit_test(bad_texts_are_named),
 	        cmocka_unit_test(cancel_leaves_nothing),
+	        cmocka_unit_test(leases_and_deadlines_end_jobs),
+	        cmocka_unit_test(a_plan_comes_back),
 	        cmocka_unit_test(killed_jobs_go_on),
 	        cmocka_unit_test(a_small_disk_is_told_at_the_start),
 	        cmocka_unit_test(a_full_disk_loses_nothing),

@@ -75,9 +75,41 @@ static void a_table(void **state)
 	assert_non_null(strstr(
 	        text, " 24/48   1 min 30 s  connected 10.0.0.1\n")); /* 100 s were told 10 s ago */
 	assert_non_null(strstr(text, "arm_1   waiting\n"));
-	assert_non_null(strstr(text, "winter: 24/96 cells, 57 s left, running for 19 s; hosts: 1 "
-	                             "at work, 0 done, 0 failed, 1 waiting\n"));
+	assert_non_null(
+	        strstr(text, "winter: 24/96 cells, 1 min 30 s left, running for 19 s; hosts: 1 "
+	                     "at work, 0 done, 0 failed, 1 waiting\n"));
 	free(text);
+}
+
+/* The estimate at first, the pace of the cells the more of them are done, never less than what a
+ * host says of itself. */
+static void time_left(void **state)
+{
+	uint64_t s;
+
+	(void)state;
+	assert_false(fm_live_left(&live, 10 * S, &s));
+	fm_live_take(&live,
+	        &(struct fm_event){.event = "campaign",
+	                .text = "winter",
+	                .total = 100,
+	                .eta_s = 300,
+	                .has_eta = true},
+	        S);
+	assert_true(fm_live_left(&live, 101 * S, &s));
+	assert_int_equal(s, 200);
+	fm_live_take(&live, &(struct fm_event){.event = "cells", .done = 1, .total = 100}, 101 * S);
+	assert_true(fm_live_left(&live, 101 * S, &s));
+	assert_in_range(s, 195, 205); /* the pace alone would say 9900 s */
+	fm_live_take(
+	        &live, &(struct fm_event){.event = "cells", .done = 90, .total = 100}, 191 * S);
+	assert_true(fm_live_left(&live, 191 * S, &s));
+	assert_in_range(s, 30, 45); /* 21 s by the pace, 110 s by the estimate */
+	stage("x86_1", "measure", 1, 2, 60, 191 * S);
+	assert_true(fm_live_left(&live, 191 * S, &s));
+	assert_int_equal(s, 60);
+	assert_false(fm_live_left(
+	        &(struct fm_live){.total = 5, .estimate_s = 9, .begun_ns = S}, 60 * S, &s));
 }
 
 static void ends_and_silence(void **state)
@@ -154,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup(a_table, begin),
+	        cmocka_unit_test_setup(time_left, begin),
 	        cmocka_unit_test_setup(ends_and_silence, begin),
 	        cmocka_unit_test_setup(more_hosts_than_lines, begin),
 	        cmocka_unit_test_setup(hostile_text, begin),
