@@ -18,12 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CALL_MAX       (64u << 10)
-#define MANIFEST_MAX   (16u << 20) /* 16384 lines of at most 467 bytes are less */
-#define FM_WIRE_LOST_S 60
-#define AHEAD          16 /* calls under way; as many as the agent allows */
-#define GRACE          (300 * FM_S)
-#define LEAST_RATE     4096 /* bytes a second, once GRACE is over: else a bundle might never end */
+#define CALL_MAX     (64u << 10)
+#define MANIFEST_MAX (16u << 20) /* 16384 lines of at most 467 bytes are less */
+#define AHEAD        16          /* calls under way; as many as the agent allows */
+#define GRACE        (300 * FM_S)
+#define LEAST_RATE   4096 /* bytes a second, once GRACE is over: else a bundle might never end */
 
 struct fetch {
 	struct fm_host *h;
