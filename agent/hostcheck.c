@@ -1,6 +1,6 @@
 /* hostcheck.c: reads what makes a host fit or unfit for measuring; what cannot be read is unknown,
  * never passed. */
-#include "agent/hostcheck.h"
+#include "agent/hostcheck_parts.h"
 #include "agent/runner.h"
 
 #include <sched.h>
@@ -23,6 +23,7 @@ int fm_hostcheck_counter(
 
 	memset(out, 0, sizeof *out);
 	out->steal_before = fm_hostcheck_steal(cpu);
+	fm_hostcheck_beside_begin(cpu, out);
 	memset(&run, 0, sizeof run);
 	if ((rc = fm_order_begin(&order, "counters")) != FM_OK ||
 	        (rc = fm_text_put(&order, "cpu", "%d", cpu)) != FM_OK ||
@@ -81,8 +82,7 @@ void fm_counter_free(struct fm_counter *c)
 	c->rejected_count = 0;
 }
 
-/* good: 1 ok, 0 bad, -1 unknown */
-static void add(struct fm_checks *out, const char *check, const char *severity, int good,
+void fm_hostcheck_add(struct fm_checks *out, const char *check, const char *severity, int good,
         const char *value, const char *source)
 {
 	struct fm_check *c = &out->at[out->count];
@@ -112,7 +112,7 @@ static void check_pin(struct fm_checks *out, int cpu)
 		(void)sched_setaffinity(0, sizeof old, &old);
 	}
 	snprintf(value, sizeof value, "cpu %d", cpu);
-	add(out, "pin", "refuse", good, value, "sched_setaffinity");
+	fm_hostcheck_add(out, "pin", "refuse", good, value, "sched_setaffinity");
 }
 
 /* One value of one file that has to be the wanted one. */
@@ -122,7 +122,7 @@ static void check_file(struct fm_checks *out, const char *check, const char *sev
 	char value[FM_HOST_TEXT];
 	bool known = fm_facts_line(path, value);
 
-	add(out, check, severity, known ? strcmp(value, want) == 0 : -1, value, path);
+	fm_hostcheck_add(out, check, severity, known ? strcmp(value, want) == 0 : -1, value, path);
 }
 
 static void check_governor(struct fm_checks *out, int cpu)
@@ -138,7 +138,7 @@ static void check_governor(struct fm_checks *out, int cpu)
 	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu);
 	known = fm_facts_line(path, governor);
 	snprintf(value, sizeof value, known ? "%s, %s to %s kHz" : "%s", governor, low, high);
-	add(out, "governor", "mark",
+	fm_hostcheck_add(out, "governor", "mark",
 	        known ? strcmp(governor, "performance") == 0 && strcmp(low, high) == 0 : -1, value,
 	        path);
 }
@@ -163,7 +163,7 @@ static void check_smt(struct fm_checks *out, int cpu)
 	        cpu);
 	snprintf(alone, sizeof alone, "%d", cpu);
 	known = fm_facts_line(path, value);
-	add(out, "smt", "mark", known ? strcmp(value, alone) == 0 : -1, value, path);
+	fm_hostcheck_add(out, "smt", "mark", known ? strcmp(value, alone) == 0 : -1, value, path);
 }
 
 int64_t fm_hostcheck_steal(int cpu)
@@ -193,7 +193,8 @@ static void check_steal(struct fm_checks *out, int cpu, int64_t before)
 	if (before >= 0 && now >= 0)
 		snprintf(value, sizeof value, "%lld ticks while checking, %lld since boot",
 		        (long long)(now - before), (long long)now);
-	add(out, "steal", "mark", before < 0 || now < 0 ? -1 : now == before, value, "/proc/stat");
+	fm_hostcheck_add(out, "steal", "mark", before < 0 || now < 0 ? -1 : now == before, value,
+	        "/proc/stat");
 }
 
 static void check_load(struct fm_checks *out)
@@ -208,7 +209,7 @@ static void check_load(struct fm_checks *out)
 			number--;
 		good = strtol(number, NULL, 10) <= 2;
 	}
-	add(out, "load", "mark", good, value, "/proc/loadavg");
+	fm_hostcheck_add(out, "load", "mark", good, value, "/proc/loadavg");
 }
 
 static void check_quota(struct fm_checks *out)
@@ -224,7 +225,8 @@ static void check_quota(struct fm_checks *out)
 	}
 	if (!known)
 		memcpy(value, "unknown", 8);
-	add(out, "quota", "mark", known ? strncmp(value, "max", 3) == 0 : -1, value, path);
+	fm_hostcheck_add(
+	        out, "quota", "mark", known ? strncmp(value, "max", 3) == 0 : -1, value, path);
 }
 
 /* Steadiness of the core clock over short windows, as the worker counted it. */
@@ -236,7 +238,7 @@ static void check_clock(struct fm_checks *out, const struct fm_counter *c)
 	if (known)
 		snprintf(value, sizeof value, "%.3f GHz, IQR %.2f %% of the median (limit 0.50 %%)",
 		        (double)c->measured_hz / 1e9, (double)c->iqr_ppm / 1e4);
-	add(out, "clock", "mark", known ? c->iqr_ppm <= 5000 : -1, value,
+	fm_hostcheck_add(out, "clock", "mark", known ? c->iqr_ppm <= 5000 : -1, value,
 	        "addition chain against CLOCK_MONOTONIC_RAW");
 }
 
@@ -248,7 +250,7 @@ static void check_thermal(struct fm_checks *out, int cpu)
 	snprintf(path, sizeof path,
 	        "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count", cpu);
 	known = fm_facts_line(path, value);
-	add(out, "thermal", "mark", known ? strcmp(value, "0") == 0 : -1, value, path);
+	fm_hostcheck_add(out, "thermal", "mark", known ? strcmp(value, "0") == 0 : -1, value, path);
 }
 
 /* 64 MiB for two messages of 8 MiB and their copies. */
@@ -259,7 +261,7 @@ static void check_memory(struct fm_checks *out)
 	long kib = strtol(value, NULL, 10);
 
 	snprintf(text, sizeof text, known ? "%ld MiB available" : "unknown", kib / 1024);
-	add(out, "memory", "refuse", known ? kib >= 65536 : -1, text, "/proc/meminfo");
+	fm_hostcheck_add(out, "memory", "refuse", known ? kib >= 65536 : -1, text, "/proc/meminfo");
 }
 
 /* The list of isolated CPUs; the kernel gives an empty line for none. */
@@ -271,7 +273,7 @@ static void check_isolation(struct fm_checks *out, int cpu)
 
 	text[strcspn(text, "\n")] = '\0';
 	snprintf(alone, sizeof alone, "%d", cpu);
-	add(out, "isolation", "note", known ? strcmp(text, alone) == 0 : -1,
+	fm_hostcheck_add(out, "isolation", "note", known ? strcmp(text, alone) == 0 : -1,
 	        !known            ? "unknown"
 	        : text[0] == '\0' ? "no CPU is isolated"
 	                          : text,
@@ -285,10 +287,10 @@ int fm_hostcheck_run(const struct fm_host_facts *f, int cpu, const struct fm_cou
 
 	out->count = 0;
 	check_pin(out, cpu);
-	add(out, "emulator", "mark", strcmp(f->emulator, "none") == 0, f->emulator,
+	fm_hostcheck_add(out, "emulator", "mark", strcmp(f->emulator, "none") == 0, f->emulator,
 	        "own program as a child sees it");
-	add(out, "virtual", "mark", f->virtual_machine == 0, f->virtual_machine != 0 ? "yes" : "no",
-	        "/proc/cpuinfo, DMI");
+	fm_hostcheck_add(out, "virtual", "mark", f->virtual_machine == 0,
+	        f->virtual_machine != 0 ? "yes" : "no", "/proc/cpuinfo, DMI");
 	check_governor(out, cpu);
 	check_turbo(out);
 	check_smt(out, cpu);
@@ -298,22 +300,24 @@ int fm_hostcheck_run(const struct fm_host_facts *f, int cpu, const struct fm_cou
 	check_load(out);
 	snprintf(value, sizeof value, "%s (%s), scope %s, %lld Hz", counter->label, counter->source,
 	        counter->scope, (long long)counter->hz);
-	add(out, "counter", "note", strcmp(counter->label, "core_cycles") == 0, value,
+	fm_hostcheck_add(out, "counter", "note", strcmp(counter->label, "core_cycles") == 0, value,
 	        "fleetmark-worker, counters");
 	(void)fm_facts_line("/proc/sys/kernel/perf_event_paranoid", paranoid);
-	add(out, "perf_event_paranoid", "note",
+	fm_hostcheck_add(out, "perf_event_paranoid", "note",
 	        strcmp(paranoid, "unknown") == 0 ? -1 : strtol(paranoid, NULL, 10) <= 2, paranoid,
 	        "/proc/sys/kernel/perf_event_paranoid");
 	check_clock(out, counter);
 	check_thermal(out, cpu);
 	check_memory(out);
-	add(out, "core_type", "note", strcmp(counter->core_type, "unknown") == 0 ? -1 : 1,
-	        counter->core_type, "fleetmark-worker, counters");
+	fm_hostcheck_add(out, "core_type", "note",
+	        strcmp(counter->core_type, "unknown") == 0 ? -1 : 1, counter->core_type,
+	        "fleetmark-worker, counters");
 	check_file(out, "nmi_watchdog", "note", "/proc/sys/kernel/nmi_watchdog", "0");
 	check_isolation(out, cpu);
+	fm_hostcheck_beside(cpu, counter, out);
 	snprintf(value, sizeof value, "kernel %s, microcode %s, %s", f->kernel, f->microcode,
 	        f->compiler);
-	add(out, "versions", "note", 1, value, "uname, /proc/cpuinfo, gcc --version");
+	fm_hostcheck_add(out, "versions", "note", 1, value, "uname, /proc/cpuinfo, gcc --version");
 	return FM_OK;
 }
 

@@ -43,7 +43,7 @@ static int64_t temperature(void)
 	return number(path);
 }
 
-static int64_t cooling(void)
+int64_t fm_outside_cooling(void)
 {
 	char path[96], type[FM_HOST_TEXT];
 	int64_t states = -1;
@@ -126,7 +126,7 @@ void fm_outside_read(int cpu, struct fm_outside *out)
 	snprintf(path, sizeof path,
 	        "/sys/devices/system/cpu/cpu%d/thermal_throttle/package_throttle_count", cpu);
 	out->throttle = sum(out->throttle, number(path));
-	out->cooling = cooling();
+	out->cooling = fm_outside_cooling();
 	out->throttled = throttled();
 	out->temp_mc = temperature();
 }

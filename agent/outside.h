@@ -12,6 +12,9 @@ struct fm_outside {
 	int64_t temp_mc;   /* thousandths of a degree Celsius */
 };
 
+/* The cooling alone. */
+int64_t fm_outside_cooling(void);
+
 void fm_outside_read(int cpu, struct fm_outside *out);
 
 /* after - before, -1 if either is unknown. */

@@ -111,6 +111,19 @@ static void keep(char *out, size_t size, const char *text)
 	snprintf(out, size, "%s", text);
 }
 
+/* What the guide calls one data set: big and small cores never share one. */
+static int same_core_type(const struct fm_report_system *s, const char *core_type)
+{
+	if (strcmp(s->core_type, core_type) == 0 || strcmp(s->core_type, "unknown") == 0 ||
+	        strcmp(core_type, "unknown") == 0)
+		return FM_OK;
+	return fm_fail(FM_ERR_CONFLICT,
+	        "system %s: measured on a core of type %s and on one of type %s, which do not "
+	        "belong "
+	        "into one data set; give cpu = N in the inventory and measure them again",
+	        s->plan->name, s->core_type, core_type);
+}
+
 /* The stamps and clock range grow with every bundle; the other facts are those of the first. */
 int fm_data_environment(struct fm_report_system *s, const struct fm_evidence *e)
 {
@@ -127,7 +140,7 @@ int fm_data_environment(struct fm_report_system *s, const struct fm_evidence *e)
 		s->measured_high = high;
 	s->emulated = s->emulated || fm_evidence_emulated(e);
 	if (s->any)
-		return FM_OK;
+		return same_core_type(s, e->measure.core_type);
 	s->any = true;
 	s->measured_hz = middle;
 	s->nominal_khz = e->clock_count > 0 ? e->clocks[0].nominal_khz : -1;

@@ -40,8 +40,9 @@ struct fake {
 	bool bare;    /* x86_1 has no counter at all */
 	bool single;  /* cells of 32 bytes have one process */
 	bool twin; /* Toy-1024 is a second Toy-512 on x86_1: as wide, and as dear unless permille */
-	bool leak; /* Toy-512 keeps bytes + 200 of every call */
-	int fixed; /* Toy-1024 costs 5 cycles a byte as the others, and so much a call */
+	bool mixed;  /* the candidates of x86_1 ran on cores of two types */
+	bool leak;   /* Toy-512 keeps bytes + 200 of every call */
+	int fixed;   /* Toy-1024 costs 5 cycles a byte as the others, and so much a call */
 	int clocks;  /* checks of the core clock, 0: one */
 	int iqr_ppm; /* of the last of them, 0: 2000 */
 };
@@ -348,7 +349,10 @@ static void fake_measure(
 		fm_jsonw_close(w);
 	}
 	fm_jsonw_close(w);
-	fm_jsonw_str(w, "core_type", "unknown");
+	fm_jsonw_str(w, "core_type",
+	        !f->mixed || system == 1     ? "unknown"
+	        : strcmp(c->id, "iccs") == 0 ? "cpu_core"
+	                                     : "cpu_atom");
 	fm_jsonw_object(w, "counter");
 	bool bare = system == 0 && f->bare, counts = system == 0 && !f->ticks && !bare;
 	fm_jsonw_int(w, "hz", counts || bare ? 0 : 1000000000);

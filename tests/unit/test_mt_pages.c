@@ -14,9 +14,8 @@
 static struct fake fake;
 static char folder[32];
 
-/* The tree and all that is derived from it, and the pages once more as a reader would check them.
- */
-static void begin(struct fake how)
+/* The tree alone. */
+static void make(struct fake how)
 {
 	int fd;
 
@@ -27,7 +26,13 @@ static void begin(struct fake how)
 	assert_non_null(mkdtemp(folder));
 	assert_ok(fm_fs_dir(AT_FDCWD, folder, &fd));
 	fake_tree_as(&fake, fd, &how);
-	assert_ok(fm_report_tree(fd, NULL, false));
+}
+
+/* The tree and all that is derived from it. */
+static void begin(struct fake how)
+{
+	make(how);
+	assert_ok(fm_report_tree(fake.dirfd, NULL, false));
 }
 
 static void end(void)
@@ -143,6 +148,17 @@ static void mt_03_no_rank_over_labels(void **state)
 	end();
 }
 
+/* Cores of two types in one data set are refused. */
+static void mt_08_one_core_type(void **state)
+{
+	(void)state;
+	make((struct fake){.mixed = true});
+	assert_fails(FM_ERR_CONFLICT,
+	        "system x86_1: measured on a core of type cpu_atom and on one of type cpu_core",
+	        fm_report_tree(fake.dirfd, NULL, false));
+	end();
+}
+
 static void no_nan(const char *path, const char *text)
 {
 	static const char *const words[] = {"nan", "-nan", "inf", "-inf", "-0.0", "-0", "(null)"};
@@ -250,6 +266,7 @@ int main(int argc, char **argv)
 	        cmocka_unit_test(mt_01_ticks_on_pages),
 	        cmocka_unit_test(mt_02_derived_on_pages),
 	        cmocka_unit_test(mt_03_no_rank_over_labels),
+	        cmocka_unit_test(mt_08_one_core_type),
 	        cmocka_unit_test(mt_15_unknown_is_unknown),
 	        cmocka_unit_test(mt_21_equal_costs_share_a_rank),
 	        cmocka_unit_test(mt_23_one_build),

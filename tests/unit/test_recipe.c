@@ -94,6 +94,8 @@ static void bad_recipes_are_refused(void **state)
 	refused("candidate.ini:2: id: read 'c2', allowed: c1", "[candidate]\nid = c2\n");
 	refused(":6: unknown key 'nam' in [candidate]; allowed: id, name",
 	        CANDIDATE "nam = x\n" INSTANCE);
+	refused("category: read 'sign', allowed: hash",
+	        "[candidate]\nid = c1\nname = n\ncategory = sign\n");
 	refused("category: read 'cipher', allowed: hash",
 	        "[candidate]\nid = c1\nname = n\ncategory = cipher\n");
 	refused("origin: read 'stolen'", "[candidate]\nid = c1\norigin = stolen\n");

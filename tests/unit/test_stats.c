@@ -325,6 +325,65 @@ static void mt_27_call_cost_and_slope(void **state)
 	assert_true(dear.poor && dear.worst > 0.03);
 }
 
+/* Calls of a rejection loop: so many turns, each ends with probability p. */
+static double turns(uint64_t *seed, double p)
+{
+	double n = 1;
+
+	for (;; n++) {
+		*seed ^= *seed << 13;
+		*seed ^= *seed >> 7;
+		*seed ^= *seed << 17;
+		if ((double)(*seed >> 11) / 9007199254740992.0 < p)
+			return n;
+	}
+}
+
+/* Signing would take turns that differ from call to call, and no kind but hash is measured yet; the
+ * interval over calls, which is what such a kind needs, holds the true mean as often as it says,
+ * where the median is another number. */
+static void mt_29_rejection_loop(void **state)
+{
+	static double calls[2000];
+	const double p = 0.25, one_turn = 1000, truth = one_turn / p;
+	unsigned held = 0, near_median = 0;
+
+	(void)state;
+	for (uint64_t run = 1; run <= 100; run++) {
+		uint64_t seed = run * 0x9e3779b97f4a7c15u;
+		struct fm_estimate e;
+
+		for (size_t i = 0; i < 2000; i++)
+			calls[i] = one_turn * turns(&seed, p);
+		assert_ok(fm_estimate(calls, 2000, &e));
+		held += fabs(e.mean - truth) <= e.half;
+		near_median += e.median > 0.9 * truth;
+	}
+	assert_in_range(held, 90, 100);
+	assert_int_equal(near_median, 0);
+}
+
+/* One call, cold or not, is a number without spread: no interval, no flag, not ranked. */
+static void mt_30_one_call(void **state)
+{
+	const double one[] = {123456};
+	struct fm_cell_fig c = {.state = FM_CELL_MEASURED, .trials = 1};
+	struct fm_estimate e;
+	const char *why;
+
+	(void)state;
+	assert_ok(fm_estimate(one, 1, &e));
+	assert_true(e.mean == 123456 && e.median == 123456);
+	assert_true(isnan(e.variance) && isnan(e.half) && isnan(e.median_low));
+	assert_ok(fm_cell_estimate(&c, one, NULL, 1));
+	assert_false(fm_cell_flagged(&c));
+	assert_false(fm_cell_ranked(&c, &why));
+	assert_string_equal(why, "one process");
+	c.trials = 2;
+	assert_true(fm_cell_ranked(&c, &why));
+	fm_cell_fig_free(&c);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +399,8 @@ int main(int argc, char **argv)
 	        cmocka_unit_test(trend),
 	        cmocka_unit_test(size_model),
 	        cmocka_unit_test(mt_27_call_cost_and_slope),
+	        cmocka_unit_test(mt_29_rejection_loop),
+	        cmocka_unit_test(mt_30_one_call),
 	        cmocka_unit_test(published_flags),
 	        cmocka_unit_test(published_ratios),
 	};
