@@ -1,6 +1,7 @@
 /* test_formats.c: every `example NAME` of protocol/FORMATS.md is taken by the program's own parser,
  * and written again where the form has one spelling. */
 #include "agent/jobplan.h"
+#include "agent/tune.h"
 #include "agent/worker/order.h"
 #include "orchestrator/evidence.h"
 #include "orchestrator/jsonr.h"
@@ -240,6 +241,32 @@ static void check_signers(const struct example *e)
 	fm_buf_free(&again);
 }
 
+/* Backwards over a machine that holds what was wanted, and again after a restart. */
+static void check_tune(const struct example *e)
+{
+	static const char boot[] =
+	        "5f2b1c0de9a8476a3b5c7d9e1f00112233445566778899aabbccddeeff001122";
+	struct fm_tune_items items;
+	struct scratch work, host;
+
+	job_text(e, "tune");
+	scratch_open(&work);
+	scratch_open(&host);
+	scratch_put(&host, "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "performance\n");
+	scratch_put(&host, "sys/devices/system/cpu/cpu6/online", "0\n");
+	scratch_put(&host, "proc/sys/kernel/perf_event_paranoid", "2\n");
+	scratch_put(&work, FM_TUNE_STATE, e->text);
+	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items));
+	assert_int_equal(items.count, 3);
+	assert_string_equal(
+	        items.at[2].path, "/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor");
+	assert_string_equal(items.at[2].outcome, "restored");
+	scratch_is(&host, "proc/sys/kernel/perf_event_paranoid", "4\n");
+	scratch_missing(&work, FM_TUNE_STATE);
+	scratch_close(&host);
+	scratch_close(&work);
+}
+
 static const struct {
 	const char *name;
 	void (*check)(const struct example *e);
@@ -264,6 +291,7 @@ static const struct {
         {"world", check_world},
         {"process.tsv", check_tsv},
         {"allowed_signers", check_signers},
+        {"tune", check_tune},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
