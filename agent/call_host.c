@@ -56,18 +56,22 @@ int fm_call_check(struct fm_attach *at, struct fm_text *call, struct fm_buf *rep
 	struct fm_host_facts f;
 	struct fm_checks checks = {.count = 0};
 	struct fm_counter counter;
+	const char *wanted = NULL;
 	int64_t cpu = -1;
 	int rc;
 
 	memset(&counter, 0, sizeof counter);
 	if ((rc = fm_text_take_i64(call, "cpu", &cpu)) != FM_OK ||
+	        (fm_text_maybe(call, "counter", &wanted) && strcmp(wanted, "raw") != 0 &&
+	                (rc = fm_fail(FM_ERR_FORM, "check: counter can only be raw")) != FM_OK) ||
 	        (rc = fm_text_close(call)) != FM_OK ||
 	        (rc = fm_door_refuse_busy("check")) != FM_OK ||
 	        (rc = fm_facts_read(at->agent, &f)) != FM_OK)
 		return rc;
 	if (cpu < 0)
 		cpu = f.cpu_last;
-	if ((rc = fm_hostcheck_counter(at->agent, (int)cpu, f.emulator, &counter)) != FM_OK ||
+	if ((rc = fm_hostcheck_counter(at->agent, (int)cpu, wanted, f.emulator, &counter)) !=
+	                FM_OK ||
 	        (rc = fm_hostcheck_run(&f, (int)cpu, &counter, &checks)) != FM_OK ||
 	        (rc = fm_text_put(reply, "counter", "%s %s %s %lld", counter.label, counter.source,
 	                 counter.scope, (long long)counter.hz)) != FM_OK)

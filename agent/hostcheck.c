@@ -12,8 +12,8 @@ static void copy(char *out, size_t size, const char *text)
 	snprintf(out, size, "%s", text == NULL ? "unknown" : text);
 }
 
-int fm_hostcheck_counter(
-        const struct fm_agent *a, int cpu, const char *emulator, struct fm_counter *out)
+int fm_hostcheck_counter(const struct fm_agent *a, int cpu, const char *wanted,
+        const char *emulator, struct fm_counter *out)
 {
 	struct fm_buf order = FM_BUF_INIT(4096);
 	struct fm_child child = {.out_fd = -1, .result_fd = -1};
@@ -27,6 +27,7 @@ int fm_hostcheck_counter(
 	memset(&run, 0, sizeof run);
 	if ((rc = fm_order_begin(&order, "counters")) != FM_OK ||
 	        (rc = fm_text_put(&order, "cpu", "%d", cpu)) != FM_OK ||
+	        (wanted != NULL && (rc = fm_text_put(&order, "counter", "%s", wanted)) != FM_OK) ||
 	        (rc = fm_text_end(&order)) != FM_OK ||
 	        (rc = fm_run_once(a, &order, 60000, &child, &run)) != FM_OK)
 		goto out;

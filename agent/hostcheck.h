@@ -21,9 +21,10 @@ struct fm_counter {
 /* Ticks that the hypervisor took from this CPU since boot; -1 unknown. */
 int64_t fm_hostcheck_steal(int cpu);
 
-/* Runs the worker's `counters` on that CPU. Under an emulator the scope is `emulated`. */
-FM_CHECK int fm_hostcheck_counter(
-        const struct fm_agent *a, int cpu, const char *emulator, struct fm_counter *out);
+/* Runs the worker's `counters` on that CPU. wanted: "raw", or NULL for the usual order. Under an
+ * emulator the scope is `emulated`. */
+FM_CHECK int fm_hostcheck_counter(const struct fm_agent *a, int cpu, const char *wanted,
+        const char *emulator, struct fm_counter *out);
 void fm_counter_free(struct fm_counter *c);
 
 struct fm_check {

@@ -191,8 +191,8 @@ static int work(struct fm_job *j)
 	j->cpu = j->mandate.plan.cpu >= 0 ? (int)j->mandate.plan.cpu : j->facts.cpu_last;
 	if ((rc = fm_job_build(j)) != FM_OK || (rc = fm_job_gate(j)) != FM_OK ||
 	        (rc = fm_build_finish(j)) != FM_OK ||
-	        (rc = fm_hostcheck_counter(j->agent, j->cpu, j->facts.emulator, &j->counter)) !=
-	                FM_OK ||
+	        (rc = fm_hostcheck_counter(j->agent, j->cpu, j->mandate.plan.counter,
+	                 j->facts.emulator, &j->counter)) != FM_OK ||
 	        (rc = fm_hostcheck_run(&j->facts, j->cpu, &j->counter, &j->checks)) != FM_OK)
 		return rc;
 	if (!fm_child_adopts() && (rc = fm_job_note(j, "no subreaper on this host: a process that "

@@ -207,6 +207,8 @@ static int take_head(struct fm_text *t, struct fm_jobplan *p)
 	        (rc = one_of(t, "profile", profiles, &p->profile)) != FM_OK ||
 	        (rc = one_of(t, "kat", kats, &p->kat)) != FM_OK ||
 	        (rc = fm_text_take_i64(t, "cpu", &p->cpu)) != FM_OK ||
+	        (fm_text_maybe(t, "counter", &p->counter) && strcmp(p->counter, "raw") != 0 &&
+	                (rc = bad(t, "counter", p->counter, "raw")) != FM_OK) ||
 	        (rc = fm_text_take_hex(t, "agent_source", p->agent_source)) != FM_OK ||
 	        (rc = fm_text_take(t, "additions", &p->additions)) != FM_OK)
 		return rc;

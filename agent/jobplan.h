@@ -36,6 +36,7 @@ struct fm_jobplan {
 	const char *arch, *profile, *kat, *additions, *fallback;
 	struct fm_public key;
 	int64_t cpu;
+	const char *counter; /* "raw", or NULL */
 	struct fm_jp_candidate *candidates;
 	size_t candidate_count;
 };

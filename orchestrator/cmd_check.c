@@ -132,6 +132,8 @@ static int ask(struct visit *v, struct fm_session *s)
 
 	if (rc == FM_OK)
 		rc = fm_text_put(&call, "cpu", "%d", v->system->cpu);
+	if (rc == FM_OK && v->system->raw)
+		rc = fm_text_put(&call, "counter", "raw");
 	if (rc == FM_OK)
 		rc = fm_text_end(&call);
 	if (rc == FM_OK)

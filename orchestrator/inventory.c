@@ -10,7 +10,9 @@
 #include <strings.h>
 
 #define SYSTEMS_MAX 256
-#define KEYS        "arch, transport, address, port, user, identity, jump, hostkey, cpu, workdir, about"
+#define KEYS                                                                                     \
+	"arch, transport, address, port, user, identity, jump, hostkey, cpu, counter, workdir, " \
+	"about"
 
 #define ALNUM  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #define LOWER  "abcdefghijklmnopqrstuvwxyz"
@@ -171,6 +173,10 @@ static int take_key(const struct fm_ini *ini, const struct fm_ini_entry *e, stru
 		return take_number(ini, e, 1, 65535, &s->port);
 	if (strcmp(k, "cpu") == 0)
 		return take_number(ini, e, 0, 4095, &s->cpu);
+	if (strcmp(k, "counter") == 0) {
+		s->raw = strcmp(v, "raw") == 0;
+		return s->raw || strcmp(v, "auto") == 0 ? FM_OK : refuse(ini, e, "auto, raw");
+	}
 	if (strcmp(k, "address") == 0)
 		return address_ok(v, strlen(v))
 		               ? set(&s->address, v)

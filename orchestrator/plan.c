@@ -113,6 +113,7 @@ static int take_systems(const struct fm_inventory *inv, struct fm_plan *p)
 		memcpy(to->name, s->name, sizeof to->name);
 		memcpy(to->arch, s->arch, sizeof to->arch);
 		to->cpu = s->cpu;
+		to->raw = s->raw;
 	}
 	return p->system_count > SYSTEMS_MAX
 	               ? fm_fail(FM_ERR_CONFIG, "more than %d systems", SYSTEMS_MAX)

@@ -1,4 +1,5 @@
-/* plan.h: the plan of a campaign: made from inventory, candidates and options, sealed by the controller, read back by everyone. */
+/* plan.h: the plan of a campaign: made from inventory, candidates and options, sealed by the
+ * controller, read back by everyone. */
 #ifndef FM_PLAN_H
 #define FM_PLAN_H
 
@@ -14,10 +15,12 @@ struct fm_plan_system {
 	char name[FM_NAME_MAX + 1], arch[16];
 	struct fm_public key;
 	int cpu;
+	bool raw;    /* counter = raw */
 	char *about; /* "" if none */
 };
 struct fm_plan {
-	char campaign[FM_NAME_MAX + 1], nonce[65], issued_at[21], expires_at[21], profile[16], kat[16];
+	char campaign[FM_NAME_MAX + 1], nonce[65], issued_at[21], expires_at[21], profile[16],
+	        kat[16];
 	char agent_source_sha256[65], test_world[65];
 	int publish;
 	struct fm_flags flags;
@@ -29,28 +32,32 @@ struct fm_plan {
 };
 void fm_plan_free(struct fm_plan *p);
 
-/* Everything but keys, nonce and stamps: what `plan` previews. FM_ERR_CONFIG when nothing is left to measure (an instance that
- * excludes an architecture has no cells there). */
-FM_CHECK int fm_plan_make(const struct fm_options *o, const struct fm_inventory *inv, const char *campaign, struct fm_plan *out);
+/* Everything but keys, nonce and stamps: what `plan` previews. FM_ERR_CONFIG when nothing is left
+ * to measure (an instance that excludes an architecture has no cells there). */
+FM_CHECK int fm_plan_make(const struct fm_options *o, const struct fm_inventory *inv,
+        const char *campaign, struct fm_plan *out);
 
-/* Writes plan.json, SOURCES.sha256, kat.sha256, vectors/, jobs/<system>.txt into the empty folder dirfd and seals it. Keys of the systems,
- * nonce and stamps must be set. */
+/* Writes plan.json, SOURCES.sha256, kat.sha256, vectors/, jobs/<system>.txt into the empty folder
+ * dirfd and seals it. Keys of the systems, nonce and stamps must be set. */
 FM_CHECK int fm_plan_write(const struct fm_plan *p, int dirfd, const struct fm_identity *id);
 
-/* Reads plan.json of a folder whose seal somebody has checked; kat lines and vectors' digests come from kat.sha256. */
+/* Reads plan.json of a folder whose seal somebody has checked; kat lines and vectors' digests come
+ * from kat.sha256. */
 FM_CHECK int fm_plan_read(int dirfd, struct fm_plan *out);
 
 /* The same, but the cells are only checked: out->cells stays empty. */
 FM_CHECK int fm_plan_read_head(int dirfd, struct fm_plan *out);
 
-/* The same recipe, cells, flags, systems? FM_ERR_CONFIG naming the first difference (campaign resumed with edited sources). */
+/* The same recipe, cells, flags, systems? FM_ERR_CONFIG naming the first difference (campaign
+ * resumed with edited sources). */
 FM_CHECK int fm_plan_same(const struct fm_plan *sealed, const struct fm_plan *now);
 
-/* The plain source files that differ between the two plans: calls told with candidate, "changed", "new" or "gone", and path for the first
- * FM_PLAN_CHANGES of them; returns how many there are. */
+/* The plain source files that differ between the two plans: calls told with candidate, "changed",
+ * "new" or "gone", and path for the first FM_PLAN_CHANGES of them; returns how many there are. */
 #define FM_PLAN_CHANGES 20
 typedef void fm_plan_change(void *arg, const char *candidate, const char *what, const char *path);
-size_t fm_plan_changes(const struct fm_plan *sealed, const struct fm_plan *now, fm_plan_change *told, void *arg);
+size_t fm_plan_changes(
+        const struct fm_plan *sealed, const struct fm_plan *now, fm_plan_change *told, void *arg);
 
 /* Parts of a cell name; pointers into out. */
 struct fm_cell {

@@ -26,6 +26,7 @@ static int put_head(struct fm_buf *b, const struct fm_plan *p, const struct fm_p
 	        (rc = fm_text_put(b, "profile", "%s", p->profile)) != FM_OK ||
 	        (rc = fm_text_put(b, "kat", "%s", p->kat)) != FM_OK ||
 	        (rc = fm_text_put(b, "cpu", "%d", s->cpu)) != FM_OK ||
+	        (s->raw && (rc = fm_text_put(b, "counter", "raw")) != FM_OK) ||
 	        (rc = fm_text_put(b, "agent_source", "%s", p->agent_source_sha256)) != FM_OK ||
 	        (rc = fm_text_put(b, "additions", "%s", p->flags.additions)) != FM_OK)
 		return rc;

@@ -4,7 +4,8 @@
 
 #include "orchestrator/plan.h"
 
-/* Fills sources, kat lines and vectors of a plan just read, and checks them against its digests and counts. */
+/* Fills sources, kat lines and vectors of a plan just read, and checks them against its digests and
+ * counts. */
 FM_CHECK int fm_plan_read_lists(int dirfd, struct fm_plan *p);
 
 #endif

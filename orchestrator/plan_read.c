@@ -216,7 +216,7 @@ static int take_candidate(const struct fm_json_node *o, struct fm_plan *p)
 
 static int take_system(const struct fm_json_node *o, struct fm_plan *p)
 {
-	struct take t = {o, fm_json_only(o, "about arch cpu key system")};
+	struct take t = {o, fm_json_only(o, "about arch counter cpu key system")};
 	struct fm_plan_system *s = fm_grow(&p->systems, &p->system_count, sizeof *s);
 
 	if (s == NULL)
@@ -224,6 +224,9 @@ static int take_system(const struct fm_json_node *o, struct fm_plan *p)
 	keep(&t, "about", &s->about);
 	copy(&t, "arch", arch_ok, s->arch, sizeof s->arch);
 	copy(&t, "system", fm_name_ok, s->name, sizeof s->name);
+	s->raw = t.rc == FM_OK && fm_json_has(o, "counter");
+	if (s->raw && strcmp(text(&t, "counter"), "raw") != 0)
+		fail(&t, "counter", "can only be raw");
 	s->cpu = number(&t, "cpu", -1, 4095);
 	if (t.rc == FM_OK && fm_public_parse(text(&t, "key"), &s->key) != FM_OK)
 		fail(&t, "key", "is no public line");

@@ -30,6 +30,10 @@ static int same_systems(const struct fm_plan *was, const struct fm_plan *is)
 			        "%d (-1: the "
 			        "last)",
 			        a->name, a->cpu, b->cpu);
+		if (a->raw != b->raw)
+			return fm_wrap(differs("counter", a->raw ? "raw" : "auto",
+			                       b->raw ? "raw" : "auto"),
+			        "system %s", a->name);
 	}
 	for (size_t i = 0; i < is->system_count; i++)
 		if (fm_plan_system(was, is->systems[i].name) == NULL)

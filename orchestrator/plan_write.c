@@ -71,6 +71,8 @@ static void put_system(struct fm_jsonw *w, const struct fm_plan_system *s)
 	fm_jsonw_object(w, NULL);
 	fm_jsonw_str(w, "about", s->about);
 	fm_jsonw_str(w, "arch", s->arch);
+	if (s->raw)
+		fm_jsonw_str(w, "counter", "raw");
 	fm_jsonw_int(w, "cpu", s->cpu);
 	fm_jsonw_str(w, "key", key);
 	fm_jsonw_str(w, "system", s->name);

@@ -73,6 +73,8 @@ static void bad_plans_are_refused(void **state)
 	bad_plan("arch aarch64", "arch sparc", FM_ERR_FORM);
 	bad_plan("profile smoke", "profile quick", FM_ERR_FORM);
 	bad_plan("cpu -1", "cpu 5000", FM_ERR_FORM);
+	bad_plan("cpu -1", "cpu -1\ncounter tsc", FM_ERR_FORM);
+	bad_plan("cpu -1", "counter raw\ncpu -1", FM_ERR_FORM);
 	bad_plan("digest fixed", "digest none", FM_ERR_FORM);
 	bad_plan("digest_bits 512", "digest_bits 4", FM_ERR_FORM);
 	bad_plan("include lib/common", "include ../common", FM_ERR_FORM);

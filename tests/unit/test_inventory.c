@@ -28,7 +28,7 @@ static void all_keys(void **state)
 	               "hostkey = SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\ncpu = "
 	               "2\nworkdir = /srv/fleetmark\n"
 	               "about = a core\n[arm_1]\narch = aarch64\n[here]\narch = x86_64\ntransport "
-	               "= local\n",
+	               "= local\ncounter = raw\n",
 	        &inv));
 	assert_string_equal(inv.stem, "fleet");
 	assert_int_equal(inv.count, 3);
@@ -46,6 +46,7 @@ static void all_keys(void **state)
 	assert_true(s->selected);
 	assert_int_equal(s->line, 12);
 	assert_int_equal(fm_inventory_find(&inv, "here")->transport, FM_TRANSPORT_LOCAL);
+	assert_true(fm_inventory_find(&inv, "here")->raw && !s->raw);
 	assert_null(fm_inventory_find(&inv, "none"));
 	fm_inventory_free(&inv);
 }
@@ -61,9 +62,9 @@ static void bad_values_are_refused(void **state)
 	        "jump = a:x", "jump = [::1", "jump = [a]:1", "hostkey = MD5:aa",
 	        "hostkey = SHA256:short",
 	        "hostkey = SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "cpu = -1",
-	        "cpu = 4096", "workdir = relative", "workdir = /a b", "workdir = /a;b",
-	        "workdir = /a/~b", "workdir = /a'b", "about = \xc3\xa4", "adress = h",
-	        "password = x"};
+	        "counter = tsc", "cpu = 4096", "workdir = relative", "workdir = /a b",
+	        "workdir = /a;b", "workdir = /a/~b", "workdir = /a'b", "about = \xc3\xa4",
+	        "adress = h", "password = x"};
 	struct fm_inventory inv;
 
 	(void)state;

@@ -94,6 +94,30 @@ static void mt_01_ticks(void **state)
 	}
 }
 
+/* The register without an event, only when it is asked for: a signal or a failed truth test is a
+ * refusal with its reason, and the usual order follows. */
+static void mt_04_raw_register(void **state)
+{
+	(void)state;
+	begin("open rdpmc SIGSEGV\nopen pmccntr SIGILL\n");
+	assert_ok(choose("aarch64", true, 0));
+	assert_string_equal(c.source->name, "cntvct");
+	rejected("pmccntr", "SIGILL");
+	assert_ok(choose("x86_64", true, 0));
+	assert_string_equal(c.source->name, "tsc");
+	rejected("rdpmc", "SIGSEGV");
+	begin("open pmccntr ok\nchain_permille 700\n");
+	assert_ok(choose("aarch64", true, 0));
+	assert_string_equal(c.source->name, "cntvct");
+	rejected("pmccntr", "truth test: 700");
+	begin("open pmccntr ok\nchain_permille 1000\n");
+	assert_ok(choose("aarch64", true, 0));
+	assert_string_equal(c.source->name, "pmccntr");
+	assert_string_equal(fm_label_name(c.label), "core_cycles");
+	assert_ok(choose("aarch64", false, 0)); /* not asked for */
+	assert_string_equal(c.source->name, "cntvct");
+}
+
 static void mt_05_user_access(void **state)
 {
 	(void)state;
@@ -275,9 +299,10 @@ static void mt_17_steps(void **state)
 int main(int argc, char **argv)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {T(mt_01_ticks), T(mt_05_user_access), T(mt_06_sources),
-	        T(mt_07_groups), T(mt_08_hybrid), T(mt_08_uniform), T(mt_11_dead), T(mt_12_pinned),
-	        T(mt_13_truth), T(mt_14_paranoid), T(mt_17_steps)};
+	const struct CMUnitTest tests[] = {T(mt_01_ticks), T(mt_04_raw_register),
+	        T(mt_05_user_access), T(mt_06_sources), T(mt_07_groups), T(mt_08_hybrid),
+	        T(mt_08_uniform), T(mt_11_dead), T(mt_12_pinned), T(mt_13_truth), T(mt_14_paranoid),
+	        T(mt_17_steps)};
 
 	return mt_main(tests, argc, argv);
 }

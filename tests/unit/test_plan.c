@@ -6,8 +6,8 @@
 #include "protocol/seal.h"
 #include "tests/unit/scratch.h"
 
-static const char fleet[] =
-        "[x86_1]\narch = x86_64\nabout = one core\n[arm_1]\narch = aarch64\ncpu = 3\n";
+static const char fleet[] = "[x86_1]\narch = x86_64\ncounter = raw\nabout = one "
+                            "core\n[arm_1]\narch = aarch64\ncpu = 3\n";
 
 static struct fm_options options(void)
 {
@@ -74,6 +74,7 @@ static void cells_are_planned(void **state)
 		assert_true(strcmp(p.cells[i - 1], p.cells[i]) < 0);
 	assert_int_equal(p.publish, 0);
 	assert_int_equal(p.systems[1].cpu, 3);
+	assert_true(p.systems[0].raw && !p.systems[1].raw);
 	assert_true(fm_hex64_ok(p.agent_source_sha256));
 	/* standard runs two of the four files */
 	assert_int_equal(p.candidates.list[0].instances[0].kat_count, 2);
@@ -251,10 +252,13 @@ static void changes_are_named(void **state)
 	        "system arm_1: cpu changed since the campaign was planned: was 3, is 0",
 	        fm_plan_same(&was, &is));
 	is.systems[1].cpu = 3;
+	is.systems[0].raw = false;
+	assert_fails(FM_ERR_CONFIG, "system x86_1: counter", fm_plan_same(&was, &is));
+	is.systems[0].raw = true;
 	is.cells[3][0] ^= 1;
 	assert_fails(FM_ERR_CONFIG, "the list of cells changed", fm_plan_same(&was, &is));
 	fm_plan_free(&is);
-	assert_ok(make(&o, "[x86_1]\narch = x86_64\n", &is));
+	assert_ok(make(&o, "[x86_1]\narch = x86_64\ncounter = raw\n", &is));
 	assert_fails(FM_ERR_CONFIG, "system arm_1 was planned and is not chosen now",
 	        fm_plan_same(&was, &is));
 	assert_fails(FM_ERR_CONFIG, "system arm_1 was not planned", fm_plan_same(&is, &was));
@@ -314,6 +318,7 @@ static void senseless_plans_are_refused(void **state)
 	        {"\"system\": \"x86_1\"", "\"system\": \"controller\"", "systems[0]"},
 	        {"\"system\": \"x86_1\"", "\"system\": \"arm_1\"", "systems[1]"},
 	        {"\"key\": \"ssh-ed25519 ", "\"key\": \"ssh-ed25518 ", "systems[0]"},
+	        {"\"counter\": \"raw\"", "\"counter\": \"tsc\"", "systems[0]: counter"},
 	        {"\"cpu\": 3", "\"cpu\": 5000", "systems[1]: cpu"},
 	        {"\"arch\": \"aarch64\",\n      \"cpu\"", "\"arch\": \"arm\",\n      \"cpu\"",
 	                "arch"},
