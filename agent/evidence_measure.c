@@ -23,29 +23,27 @@ static void put_counter(struct fm_jsonw *w, const struct fm_counter *c)
 	fm_jsonw_close(w);
 }
 
-static void put_clock_check(struct fm_jsonw *w, const struct fm_job *j, int64_t hz, int64_t iqr,
-        int64_t drift, int64_t tick)
-{
-	fm_jsonw_object(w, NULL);
-	fm_jsonw_int(w, "drift_ppm", drift);
-	fm_jsonw_int(w, "iqr_ppm", iqr);
-	fm_jsonw_int(w, "measured_hz", hz);
-	fm_jsonw_int(w, "nominal_khz", j->counter.nominal_khz);
-	fm_jsonw_int(w, "tick_hz", tick);
-	fm_jsonw_close(w);
-}
-
+/* Every check, with its distance from the first one. */
 static void put_clock(struct fm_jsonw *w, const struct fm_job *j)
 {
-	int64_t first = j->counter.measured_hz, last = j->clock_again_hz, drift = -1;
+	const int64_t first = j->clocks[0].hz;
 
-	if (first > 0 && last > 0)
-		drift = (int64_t)((first > last ? first - last : last - first) /
-		                  ((double)first / 1e6));
 	fm_jsonw_array(w, "clock");
-	put_clock_check(w, j, first, j->counter.iqr_ppm, first > 0 ? 0 : -1, j->counter.tick_hz);
-	if (last > 0)
-		put_clock_check(w, j, last, j->clock_again_iqr_ppm, drift, j->clock_again_tick_hz);
+	for (size_t i = 0; i < j->clock_count; i++) {
+		const struct fm_clock_check *c = &j->clocks[i];
+		int64_t drift = -1;
+
+		if (first > 0 && c->hz > 0)
+			drift = (int64_t)((first > c->hz ? first - c->hz : c->hz - first) /
+			                  ((double)first / 1e6));
+		fm_jsonw_object(w, NULL);
+		fm_jsonw_int(w, "drift_ppm", drift);
+		fm_jsonw_int(w, "iqr_ppm", c->iqr_ppm);
+		fm_jsonw_int(w, "measured_hz", c->hz);
+		fm_jsonw_int(w, "nominal_khz", j->counter.nominal_khz);
+		fm_jsonw_int(w, "tick_hz", c->tick_hz);
+		fm_jsonw_close(w);
+	}
 	fm_jsonw_close(w);
 }
 

@@ -1,6 +1,8 @@
 /* job.c: the detached part of a campaign from lock to end line: build, gate, measure, seal, one
  * after the other. */
 #include "agent/job.h"
+
+#include "agent/clockcheck.h"
 #include "agent/seal_state.h"
 #include "agent/work.h"
 
@@ -151,30 +153,6 @@ static void leave_core(const struct fm_job *j)
 	(void)sched_setaffinity(0, sizeof set, &set);
 }
 
-static int clock_again(struct fm_job *j)
-{
-	struct fm_buf order = FM_BUF_INIT(1000);
-	struct fm_child child = {.out_fd = -1, .result_fd = -1};
-	struct fm_run run;
-	int rc;
-
-	memset(&run, 0, sizeof run);
-	j->clock_again_hz = j->clock_again_iqr_ppm = j->clock_again_tick_hz = -1;
-	if ((rc = fm_order_begin(&order, "clock")) == FM_OK &&
-	        (rc = fm_text_put(&order, "cpu", "%d", j->cpu)) == FM_OK &&
-	        (rc = fm_text_end(&order)) == FM_OK)
-		rc = fm_run_once(j->agent, &order, 60000, &child, &run);
-	if (rc == FM_OK && fm_run_good(&child, &run)) {
-		j->clock_again_hz = fm_run_int(&run, "measured_hz", -1);
-		j->clock_again_iqr_ppm = fm_run_int(&run, "iqr_ppm", -1);
-		j->clock_again_tick_hz = fm_run_int(&run, "tick_hz", -1);
-	}
-	fm_run_free(&run);
-	fm_child_free(&child);
-	fm_buf_free(&order);
-	return rc;
-}
-
 static int work(struct fm_job *j)
 {
 	bool open = false;
@@ -204,7 +182,8 @@ static int work(struct fm_job *j)
 
 		if (c->done)
 			continue;
-		if ((rc = fm_job_measure(j, c)) == FM_OK && (rc = clock_again(j)) == FM_OK)
+		fm_clockcheck_begin(j);
+		if ((rc = fm_job_measure(j, c)) == FM_OK && (rc = fm_clockcheck_take(j)) == FM_OK)
 			rc = fm_job_bundle(j, c);
 	}
 	return rc;

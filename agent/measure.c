@@ -49,7 +49,8 @@ static int plan_unit(struct fm_job *j, struct fm_candidate_work *c, struct fm_un
 		message = fm_run_fact(&run, key);
 		snprintf(key, sizeof key, "t1_ns_%u", cell->bytes);
 		cell->t1_ns = fm_run_int(&run, key, -1);
-		if (cell->t1_ns > 0 && (uint64_t)cell->t1_ns > child.elapsed_ns) {
+		if (cell->t1_ns > 0 && (uint64_t)cell->t1_ns > child.elapsed_ns &&
+		        j->agent->world == NULL) { /* a made-up clock is not ours */
 			fm_cell_close(cell, "failed", "measure", "failed",
 			        "claims that one call took longer than its whole process");
 			continue;

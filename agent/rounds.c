@@ -1,6 +1,7 @@
 /* rounds.c: the order in which the processes of a candidate run. */
 #include "agent/rounds.h"
 
+#include "agent/clockcheck.h"
 #include "agent/looks.h"
 #include "agent/order.h"
 #include "agent/profile.h"
@@ -155,6 +156,8 @@ int fm_rounds_blocks(
 		if (rc == FM_OK && j->rigorous && fm_look_due(round))
 			rc = look(j, c, cells, count, round);
 		if (rc == FM_OK)
+			rc = fm_clockcheck_due(j);
+		if (rc == FM_OK)
 			rc = fm_spool_sync(j, c, true);
 	}
 	for (size_t i = 0; rc == FM_OK && i < count; i++)
@@ -184,6 +187,8 @@ int fm_rounds_in_a_row(
 	for (size_t i = 0; rc == FM_OK && i < count; i++) {
 		for (unsigned round = 1; rc == FM_OK && round <= cells[i]->processes; round++)
 			rc = slot(j, c, cells[i], round);
+		if (rc == FM_OK)
+			rc = fm_clockcheck_due(j);
 		if (rc == FM_OK)
 			rc = tell(j, c, cells[i]);
 	}

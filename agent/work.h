@@ -13,25 +13,26 @@
 
 /* Columns of env/<stem>.process.tsv in their order (FORMATS.md section 11). The first ten are the
  * agent's own. */
-#define FM_COLUMNS(X)                                                                      \
-	X(process)                                                                         \
-	X(attempt)                                                                         \
-	X(round)                                                                           \
-	X(state)                                                                           \
-	X(replaced_by)                                                                     \
-	X(reason)                                                                          \
-	X(cpu)                                                                             \
-	X(started_ns)                                                                      \
-	X(wall_ns)                                                                         \
-	X(windows)                                                                         \
-	X(first_call_ns)                                                                   \
-	X(read_pair_milli)                                                                 \
-	X(frame_milli)                                                                     \
-	X(truth_permille)                                                                  \
-	X(time_enabled_ns) X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) \
-	        X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us) X(steal_ticks)          \
-	                X(throttle_delta) X(temp_start_mc) X(temp_end_mc) X(stack_shift)   \
-	                        X(message_offset) X(digest_offset) X(entry_mod64) X(entry_mod4096)
+#define FM_COLUMNS(X)                                                                              \
+	X(process)                                                                                 \
+	X(attempt)                                                                                 \
+	X(round)                                                                                   \
+	X(state)                                                                                   \
+	X(replaced_by)                                                                             \
+	X(reason)                                                                                  \
+	X(cpu)                                                                                     \
+	X(started_ns)                                                                              \
+	X(wall_ns)                                                                                 \
+	X(windows)                                                                                 \
+	X(first_call_ns)                                                                           \
+	X(read_pair_milli)                                                                         \
+	X(frame_milli)                                                                             \
+	X(truth_permille)                                                                          \
+	X(time_enabled_ns)                                                                         \
+	X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns) \
+	        X(utime_us) X(stime_us) X(steal_ticks) X(throttle_delta) X(temp_start_mc)          \
+	                X(temp_end_mc) X(stack_shift) X(message_offset) X(digest_offset)           \
+	                        X(entry_mod64) X(entry_mod4096)
 enum fm_column {
 #define FM_COLUMN_ENUM_(name) FM_COL_##name,
 	FM_COLUMNS(FM_COLUMN_ENUM_)
@@ -96,7 +97,7 @@ struct fm_cell_work {
 	/* taken */
 	struct fm_process *taken;
 	size_t taken_count;
-	uint64_t used_ns, timed; /* timed: processes of this dispatch */
+	uint64_t used_ns, timed;             /* timed: processes of this dispatch */
 	bool unsettled, slope_differs, over; /* over: no more processes */
 	const char *stop;
 	/* outcome: status NULL while open */
@@ -154,6 +155,12 @@ struct fm_tool {
 	char path[FM_HOST_TEXT], version[FM_HOST_TEXT], package[FM_HOST_TEXT], sha256[65];
 };
 
+/* One check of the core clock (clockcheck.h); -1 unknown. */
+#define FM_CLOCK_CHECKS 64
+struct fm_clock_check {
+	int64_t hz, iqr_ppm, tick_hz;
+};
+
 struct fm_job {
 	const struct fm_agent *agent;
 	int dir; /* jobs/<campaign> */
@@ -164,8 +171,9 @@ struct fm_job {
 	struct fm_counter counter;
 	struct fm_checks checks;
 	struct fm_tool tools[4];
-	int64_t clock_again_hz, clock_again_iqr_ppm,
-	        clock_again_tick_hz; /* at the end; -1 unknown */
+	struct fm_clock_check clocks[FM_CLOCK_CHECKS]; /* of the candidate that is measured */
+	size_t clock_count;
+	uint64_t clock_began_ns, clock_last_ns;
 	struct fm_candidate_work *candidates;
 	size_t candidate_count;
 	int cpu;         /* the measured core */

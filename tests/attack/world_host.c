@@ -69,9 +69,10 @@ static void make_facts(const struct world_job *job, struct fm_job *j)
 	j->counter.read_pair_milli = 40000;
 	j->counter.truth_permille = arm ? -1 : 1000;
 	j->counter.nominal_khz = j->counter.tick_hz = -1;
-	j->counter.measured_hz = j->clock_again_hz = 3000000000;
-	j->counter.iqr_ppm = j->clock_again_iqr_ppm = 20;
-	j->clock_again_tick_hz = -1;
+	j->counter.measured_hz = 3000000000;
+	j->counter.iqr_ppm = 20;
+	for (j->clock_count = 0; j->clock_count < 2; j->clock_count++)
+		j->clocks[j->clock_count] = (struct fm_clock_check){3000000000, 20, -1};
 	j->checks.at[0] = (struct fm_check){.check = "governor",
 	        .severity = "mark",
 	        .state = "ok",

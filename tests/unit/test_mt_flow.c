@@ -437,6 +437,143 @@ static void mt_90_disturbances(void **state)
 	mt_close(&m);
 }
 
+/* The text of a file of the job's folder. */
+static char *job_file(const struct mt *m, const char *name)
+{
+	struct fm_buf text;
+	char path[200];
+
+	snprintf(path, sizeof path, "%s/jobs/%s/%s", m->c.home, m->p.name, name);
+	MUST(fm_fs_read(AT_FDCWD, path, 16u << 20, &text));
+	return text.data;
+}
+
+/* What all processes took, over what the agent said they would after its planning processes. */
+static double over_estimate(const char *profile, const char *costs, size_t clocks)
+{
+	static const struct instance two[] = {{"Toy-256", 256, "toy.c", "TOY_START=7", "",
+	        "operation hash_32\noperation hash_64\n"}};
+	static const char words[] = "processes,%20about%20";
+	double seconds = 0, said;
+	char world[300], *progress;
+	const char *at;
+	struct mt m;
+
+	snprintf(world, sizeof world, "fleetmark-world 1\nopen perf_read ok\n%send\n", costs);
+	mt_open(&m, profile, world, two, 1);
+	mt_run(&m);
+	progress = job_file(&m, "progress");
+	at = strstr(progress, words);
+	assert_non_null(at);
+	said = strtod(at + sizeof words - 1, NULL);
+	free(progress);
+	for (size_t i = 0; i < m.e.measured_count; i++) {
+		struct fm_samples s;
+		char stem[80];
+
+		snprintf(stem, sizeof stem, "Toy-256__reference__%s", m.e.measured[i].operation);
+		s = mt_samples(&m, stem);
+		for (size_t k = 0; k < s.process_count; k++)
+			if (mt_column(&s.processes[k], STATE) != FM_STATE_PLANNING)
+				seconds += (double)mt_column(&s.processes[k], WALL_NS) / 1e9;
+		fm_samples_free(&s);
+	}
+	assert_true(m.e.clock_count >= clocks);
+	mt_close(&m);
+	print_message("%s: %.1f s, said were %.0f s\n", profile, seconds, said);
+	assert_true(said > 10);
+	return seconds / said;
+}
+
+/* On a machine that is not disturbed the agent's own estimate is within a factor 1.5, and a machine
+ * that slows down after the planning shows. Between rounds the clock is checked once a minute. */
+static void mt_92_estimate(void **state)
+{
+	static const char steady[] = "cost hash_32 900000000\ncost hash_64 600000000\n";
+	double ratio = over_estimate("rigorous", steady, 3);
+
+	(void)state;
+	assert_true(ratio > 1 / 1.5 && ratio < 1.5);
+	ratio = over_estimate("guide", steady, 2);
+	assert_true(ratio > 1 / 1.5 && ratio < 1.5);
+	ratio = over_estimate("guide",
+	        "cost hash_32 900000000 2700000000\ncost hash_64 600000000 1800000000\n", 2);
+	assert_true(ratio > 1.5);
+}
+
+/* How often the word stands in the text. */
+static size_t times(const char *text, const char *word)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, word)) != NULL; text++)
+		n++;
+	return n;
+}
+
+/* A rigorous job that is killed inside a round goes on in that round: its finished processes count,
+ * none is made twice, every round ends complete. */
+static void mt_93_resume_in_a_round(void **state)
+{
+	static const char *const stems[] = {HASH_32, HASH_1024};
+	char *spool = NULL, *again;
+	const char *at = NULL;
+	size_t before = 0;
+	struct mt m;
+
+	(void)state;
+	mt_open(&m, "rigorous", "fleetmark-world 1\nopen perf_read ok\nend\n", toys, 1);
+	campaign_start(&m.p, &m.c, "toy", 1, CHALLENGE);
+	assert_string_equal(m.c.status, "ok");
+	assert_string_equal(client_follow(&m.c, "mt", "stage", "stage", "measure"), "seen");
+	client_send(&m.c, FM_FRAME_CALL, "fleetmark-call 1\nverb status\ncampaign mt\nend\n", 45);
+	client_end_follow(&m.c);
+	client_end_follow(&m.c);
+	/* two planning processes, some rounds, one process of the next */
+	while (before < 7 || before % 2 == 0) {
+		free(spool);
+		spool = job_file(&m, "spool/toy");
+		before = times(spool, " process_end ");
+		assert_true(before < 40);
+	}
+	client_ok(&m.c, "facts", "", NULL, 0);
+	at = strstr(client_value(&m.c, "holder"), "pid=");
+	assert_non_null(at);
+	assert_int_equal(kill((pid_t)strtol(at + 4, NULL, 10), SIGKILL), 0);
+	for (int i = 0; i < 500 && strcmp(client_value(&m.c, "state"), "dead") != 0; i++) {
+		usleep(20000);
+		client_ok(&m.c, "status", "campaign mt\n", NULL, 0);
+	}
+	assert_string_equal(client_value(&m.c, "state"), "dead");
+	mt_run(&m);
+	again = job_file(&m, "spool/toy");
+	assert_memory_equal(again, spool, (size_t)(strrchr(spool, '\n') - spool));
+	assert_int_equal(times(again, " header "), 2);
+	free(spool);
+	free(again);
+	for (size_t i = 0; i < 2; i++) {
+		struct fm_samples s = mt_samples(&m, stems[i]);
+		size_t of_round[21] = {0}, planning = 0;
+
+		for (size_t k = 0; k < s.process_count; k++) {
+			const struct fm_proc *p = &s.processes[k];
+
+			assert_int_equal(mt_column(p, PROCESS), k);
+			assert_in_range(mt_column(p, ROUND), 0, 20);
+			planning += mt_column(p, STATE) == FM_STATE_PLANNING;
+			if (mt_column(p, STATE) == FM_STATE_ACCEPTED)
+				of_round[mt_column(p, ROUND)]++;
+		}
+		assert_int_equal(planning, 1);
+		for (size_t round = 1; round <= 20; round++)
+			assert_int_equal(of_round[round], 1);
+		assert_int_equal(
+		        mt_cell(&m, "Toy-256", i == 0 ? "hash_32" : "hash_1024")->accepted, 20);
+		fm_samples_free(&s);
+	}
+	mt_close(&m);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(mt_09_not_counted),
@@ -444,7 +581,8 @@ int main(int argc, char **argv)
 	        cmocka_unit_test(mt_17_coarse_steps), cmocka_unit_test(mt_18_too_fast),
 	        cmocka_unit_test(mt_19_null_call), cmocka_unit_test(mt_20_frame_spread),
 	        cmocka_unit_test(mt_24_drift), cmocka_unit_test(mt_25_heat),
-	        cmocka_unit_test(mt_26_impossible), cmocka_unit_test(mt_90_disturbances)};
+	        cmocka_unit_test(mt_26_impossible), cmocka_unit_test(mt_90_disturbances),
+	        cmocka_unit_test(mt_92_estimate), cmocka_unit_test(mt_93_resume_in_a_round)};
 
 	return mt_main(tests, argc, argv);
 }
