@@ -478,6 +478,7 @@ static double over_estimate(const char *profile, const char *costs, size_t clock
 				seconds += (double)mt_column(&s.processes[k], WALL_NS) / 1e9;
 		fm_samples_free(&s);
 	}
+	print_message("%zu checks of the clock\n", m.e.clock_count);
 	assert_true(m.e.clock_count >= clocks);
 	mt_close(&m);
 	print_message("%s: %.1f s, said were %.0f s\n", profile, seconds, said);
