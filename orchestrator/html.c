@@ -209,7 +209,24 @@ static bool is_number(const char *s, const char *end)
 	       (strncmp(s, "\xe2\x80\x93", 3) == 0 && end - s == 3);
 }
 
+/* Characters that a reader sees of a cell: addresses of links are not among them. */
+static size_t visible(const char *s, const char *end)
+{
+	size_t n = 0;
+
+	for (; s < end; s++) {
+		const char *stop =
+		        s[0] == ']' && s + 1 < end && s[1] == '(' ? closing(s, end, ')') : NULL;
+		if (stop != NULL)
+			s = stop;
+		else
+			n += ((unsigned char)*s & 0xc0) != 0x80 && *s != '\\';
+	}
+	return n;
+}
+
 #define MOST_COLUMNS 64
+#define LONG_CELL    46 /* characters from which a cell may be broken */
 
 static void table_row(
         struct html *h, const char *s, const char *end, bool head, const bool *numeric)
@@ -226,8 +243,8 @@ static void table_row(
 		say(h, head           ? n ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">"
 		        : column == 0 ? "<th scope=\"row\">"
 		        : n           ? "<td class=\"n\">"
-		        : to - from > 60 ? "<td class=\"wrap\">"
-		                         : "<td>");
+		        : visible(from, to) > LONG_CELL ? "<td class=\"wrap\">"
+		                                        : "<td>");
 		inline_text(h, from, to);
 		say(h, head || column == 0 ? "</th>" : "</td>");
 		s = stop + 1;

@@ -84,6 +84,19 @@ async function walk(browser, start) {
 	return requests.length;
 }
 
+// Paper does not scroll: on A4 between its margins nothing may stand beyond the right edge.
+async function paper(browser, files, root) {
+	const context = await browser.newContext({ viewport: { width: 690, height: 1000 } }), page = await context.newPage();
+	await page.emulateMedia({ media: 'print' });
+	for (const file of files) {
+		await page.goto(url.pathToFileURL(file).href);
+		const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+		if (wide > 0) fail(`${path.relative(root, file)}: ${wide} pixels wider than the paper`);
+	}
+	await context.close();
+	return files.length;
+}
+
 async function look(browser, files, root) {
 	let checks = 0;
 	for (const width of [1280, 390])
@@ -116,7 +129,9 @@ async function look(browser, files, root) {
 	try {
 		console.log(`site: from the folder, ${await walk(browser, url.pathToFileURL(path.join(tree, 'index.html')).href)} requests`);
 		console.log(`site: from a server, ${await walk(browser, `http://127.0.0.1:${server.address().port}/index.html`)} requests`);
-		let checks = 0;
+		let checks = 0, sheets = 0;
+		for (const root of [tree, published]) sheets += await paper(browser, htmlFiles(root), root);
+		console.log(`site: ${sheets} pages fit on paper`);
 		for (const root of [tree, published]) checks += await look(browser, htmlFiles(root), root);
 		console.log(`site: axe-core ${checks} times without a finding (1280 and 390 pixels, light and dark)`);
 	} finally {

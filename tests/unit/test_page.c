@@ -30,7 +30,7 @@ static void text_stays_text(void **state)
 	assert_null(strstr(html.data, "<script"));
 	assert_null(strchr(html.data, 0x1b));
 	assert_non_null(
-	        strstr(html.data, "<td>&lt;b&gt;&amp;|`x`[l](u)*s*")); /* one cell, all of it */
+	        strstr(html.data, ">&lt;b&gt;&amp;|`x`[l](u)*s*")); /* one cell, all of it */
 	fm_page_free(&p);
 	fm_buf_free(&html);
 }
