@@ -12,7 +12,7 @@
 #define ENDED_WAIT  (2 * FM_S)
 #define MARKER_WAIT (20 * FM_S)
 #define TOOLS_WAIT  (90 * FM_S)   /* a compiler under emulation needs seconds for three lines */
-#define SILENCE     (35 * FM_S)   /* while the agent is built a line comes every 5 s */
+#define SILENCE     (35 * FM_S)   /* from the first byte of the source on a line comes every 5 s */
 #define BUILD_WAIT  (1800 * FM_S) /* the whole build */
 #define NOISE_MAX   (64u << 10)   /* bytes before the marker */
 #define NOISE_SHOWN 4096
@@ -34,7 +34,7 @@ static const char script[] =
         "{ umask 022; LC_ALL=C; export LC_ALL; unset ENV BASH_ENV CDPATH; "
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH; "
         "printf '\\n%%s%%s\\n' '%s' '%s'; w=%s; r=%s; s=%s; d=agent/$s; p=.probe-$r; "
-        "no() { printf 'agent failed %%s %%s\\n' \"$1\" "
+        "h=; no() { [ -z \"$h\" ] || kill $h 2>/dev/null; printf 'agent failed %%s %%s\\n' \"$1\" "
         "\"$(printf '%%s' \"$2\" | tail -n 6 | tr '\\n' ' ' | cut -c1-900)\"; exit 1; }; "
         /* the work folder: ours alone; where an agent stands ready little is started but that (it
            takes the mode down to 0700, and -x says no where nothing may be run) */
@@ -65,19 +65,19 @@ static const char script[] =
         "2>/dev/null)$x\"; "
         /* the source: tar's word counts for nothing, the digests decide */
         "n=agent/.in-$r; m=$(mkdir -p $n/src 2>&1) || no unpack \"$m\"; printf 'agent absent\\n'; "
+        "(while sleep 5; do printf 'agent building\\n'; done) & h=$!; "
         "m=$(head -c %zu | tar -x -f - -C $n/src 2>&1); cd $n/src || no unpack \"$m\"; "
         "[ \"$(sha256sum < SOURCES.sha256 | cut -c1-64)\" = $s ] && "
         "[ $(find . ! -type d | wc -l) -eq %zu ] && [ $(find . -type f | wc -l) -eq %zu ] && "
         "sha256sum -c SOURCES.sha256 >/dev/null 2>&1 || no unpack \"the source did not arrive "
         "whole. $m\"; "
-        "(while sleep 5; do printf 'agent building\\n'; done) & h=$!; "
-        "m=$(sh agent/build.sh \"$w/$n\" 2>&1 </dev/null); e=$?; kill $h 2>/dev/null; wait $h "
-        "2>/dev/null; "
+        "m=$(sh agent/build.sh \"$w/$n\" 2>&1 </dev/null); e=$?; "
         "printf '%%s\\n' \"$m\" >&2; [ $e -eq 0 ] || no build \"$m\"; cd \"$w\"; "
         "[ -x $n/fleetmark-agent ] && [ -x $n/fleetmark-worker ] || no build \"build.sh left no "
         "program\"; "
         "sync -f . 2>/dev/null; if [ -e $d ]; then mv $d agent/.in-old-$r; fi; "
         "m=$(mv $n $d 2>&1) || no unpack \"$m\"; rm -rf agent/.in-old-$r; "
+        "kill $h 2>/dev/null; wait $h 2>/dev/null; "
         "printf 'agent ready\\n'; exec \"$w/$d/fleetmark-agent\" attach --workdir \"$w\" --source "
         "$s; }\n";
 

@@ -104,7 +104,8 @@ if [ ${#WANTED[@]} = 0 ] || [[ " ${WANTED[*]} " = *" M06 "* ]]; then
 	jq -e '[.jobs[] | select(.candidate == "toy") | .status + " " + .class + "/" + .reason] == ["failed internal/internal"]' results/M06/tree.json > /dev/null ||
 		fail "M06: $(jq -c '.jobs[]' results/M06/tree.json)"
 	! grep -q splendid results/M06/tree.json results/M06/index.md out err || fail "M06: the host's own word is taken over"
-	! grep -rlqE "$(printf '\033')|<b>bold" out err results/M06/*.html results/M06/*/*.html results/M06/tree.json || fail "M06: raw text of the host"
+	! grep -rlF "$(printf '\033')" out err results/M06/tree.json results/M06/*.html results/M06/*/*.html results/M06/*.md || fail "M06: the host's escape sequence"
+	! grep -lF '<b>bold' results/M06/*.html results/M06/*/*.html || fail "M06: the host's mark-up"
 	gives 0 fm verify --root root --key "$FLEETMARK_HOME/controller.pub" results/M06
 	gives 0 "$FLEETMARK_ROOT/deploy/verify-tree.sh" results/M06 "$FLEETMARK_HOME/controller.pub"
 	step "M06: a class of the host's own is not taken over, its text is escaped"

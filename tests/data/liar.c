@@ -77,13 +77,19 @@ static int other_event(const struct fm_frame *f)
 	static struct fm_line line;
 	struct fm_buf out = FM_BUF_INIT(FM_LINE_MAX);
 	const char *path, *candidate;
+	char filler[1000];
 	int rc = -1;
 
+	memset(filler, 'x', sizeof filler - 1);
+	filler[sizeof filler - 1] = '\0';
 	if (f->type != FM_FRAME_EVENT || strcmp(how(&path), "end") != 0 || fm_line_parse(f->payload, f->len, &line) != FM_OK)
 		return 0;
 	candidate = fm_line_get(&line, "candidate");
 	if (strcmp(line.kind, "bundle") == 0 && candidate != NULL && strcmp(candidate, "toy") == 0)
-		rc = fm_line_format(&out, line.seq, "note", "text", "there is no bundle", NULL);
+		for (size_t fill = 1; out.len < f->len + 1 && fill < sizeof filler; fill++) { /* as long as the true line */
+			out.len = 0;
+			rc = fm_line_format(&out, line.seq, "note", "text", filler + sizeof filler - 1 - fill, NULL);
+		}
 	else if (strcmp(line.kind, "end") == 0)
 		rc = fm_line_format(&out, line.seq, "end", "state", "failed", "class", "splendid", "reason", "fast", "text", "\033[31mred<b>bold", NULL);
 	if (rc == FM_OK)
