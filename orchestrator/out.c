@@ -157,11 +157,12 @@ static bool shows_in_table(const struct fm_event *e)
 
 void fm_out_event(const struct fm_event *e)
 {
-	uint64_t now = fm_out_now();
 	struct fm_live_row *row;
+	uint64_t now;
 	bool told;
 
 	pthread_mutex_lock(&fm_out.lock);
+	now = fm_out_now(); /* in order with what other threads note */
 	record(e);
 	if (fm_out.campaign || strcmp(e->event, "campaign") == 0)
 		fm_live_take(&fm_out.live, e, now);

@@ -114,10 +114,11 @@ static void campaign_heartbeat(uint64_t now)
 
 void fm_out_tick(void)
 {
-	uint64_t now = fm_out_now();
 	struct fm_live *l = &fm_out.live;
+	uint64_t now;
 
 	pthread_mutex_lock(&fm_out.lock);
+	now = fm_out_now(); /* not before what other threads have noted */
 	if (has_table()) {
 		if (now - fm_out.shown_ns >= TABLE_NS)
 			fm_out_redraw(true);
@@ -177,9 +178,10 @@ static void show_count(uint64_t done, uint64_t total, const char *what, uint64_t
 
 void fm_out_progress(uint64_t done, uint64_t total, const char *what)
 {
-	uint64_t now = fm_out_now();
+	uint64_t now;
 
 	pthread_mutex_lock(&fm_out.lock);
+	now = fm_out_now();
 	if (!fm_out.running || done < fm_out.begun_done) {
 		fm_out.running = true;
 		fm_out.begun_ns = now;

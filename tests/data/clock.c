@@ -1,6 +1,7 @@
-/* clock.c: for /etc/ld.so.preload of a test host: its wall clock is wrong by the seconds in /etc/clock-offset. The monotonic clocks
- * stay as they are. */
+/* clock.c: preloaded (on a test host through /etc/ld.so.preload): the wall clock is wrong by the seconds in the file $CLOCK_OFFSET,
+ * or in /etc/clock-offset. The monotonic clocks stay as they are. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -9,7 +10,8 @@
 static long offset(void)
 {
 	long seconds = 0;
-	FILE *f = fopen("/etc/clock-offset", "r");
+	const char *path = getenv("CLOCK_OFFSET");
+	FILE *f = fopen(path != NULL ? path : "/etc/clock-offset", "r");
 
 	if (f != NULL && fscanf(f, "%ld", &seconds) != 1)
 		seconds = 0;
