@@ -46,7 +46,7 @@ gives 0 fm redo report c5.2 -i fleet.ini --root root
 gives 0 fm verify --key "$FLEETMARK_HOME/controller.pub" --root root results/c5.2
 
 step "a redo broken off between two bundles: the one the journal names takes its place again"
-grep -v ' sealed ' results/c5.2/incoming/journal > journal.open
+head -n -1 results/c5.2/incoming/journal > journal.open
 tail -n 1 results/c5.2/incoming/journal | grep -q ' sealed ' || fail "the last line is not the seal"
 cp journal.open results/c5.2/incoming/journal
 mv results/c5.2/bundles/toy_1/toy results/c5.2/incoming/.in-toy_1-0123456789abcdef
