@@ -1,14 +1,9 @@
 /* html.c: turns the Markdown that page.c writes into one static, accessible HTML file with inline
  * style. */
-#include "orchestrator/html.h"
+#include "orchestrator/html_parts.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct html {
-	struct fm_buf *out;
-	int error;
-};
 
 static void put(struct html *h, const char *bytes, size_t len)
 {
@@ -16,7 +11,7 @@ static void put(struct html *h, const char *bytes, size_t len)
 		h->error = fm_buf_put(h->out, bytes, len);
 }
 
-static void say(struct html *h, const char *text)
+void fm_html_say(struct html *h, const char *text)
 {
 	put(h, text, strlen(text));
 }
@@ -30,23 +25,23 @@ static void put_char(struct html *h, unsigned char c)
 {
 	switch (c) {
 	case '<':
-		say(h, "&lt;");
+		fm_html_say(h, "&lt;");
 		break;
 	case '>':
-		say(h, "&gt;");
+		fm_html_say(h, "&gt;");
 		break;
 	case '&':
-		say(h, "&amp;");
+		fm_html_say(h, "&amp;");
 		break;
 	case '"':
-		say(h, "&quot;");
+		fm_html_say(h, "&quot;");
 		break;
 	case '\'':
-		say(h, "&#39;");
+		fm_html_say(h, "&#39;");
 		break;
 	default:
 		if (c < 0x20 && c != '\n' && c != '\t')
-			say(h, "\xef\xbf\xbd");
+			fm_html_say(h, "\xef\xbf\xbd");
 		else
 			put(h, (const char *)&c, 1);
 	}
@@ -75,7 +70,7 @@ static void escaped(struct html *h, const char *text, size_t len)
 
 /* Where the closing mark of a span stands, NULL if there is none. Back-slashes protect outside of
  * code. */
-static const char *closing(const char *s, const char *end, char mark)
+const char *fm_html_closing(const char *s, const char *end, char mark)
 {
 	for (; s < end; s++) {
 		if (*s == '\\' && mark != '`')
@@ -96,13 +91,11 @@ static void words(struct html *h, const char *s, size_t len)
 			;
 		escaped(h, s + i, n);
 		if (i + n < len) {
-			say(h, "\xc2\xa0");
+			fm_html_say(h, "\xc2\xa0");
 			n++;
 		}
 	}
 }
-
-static void inline_text(struct html *h, const char *s, const char *end);
 
 static bool scheme_ok(const char *s, size_t n)
 {
@@ -116,25 +109,25 @@ static bool scheme_ok(const char *s, size_t n)
  * it, s if it is no link. */
 static const char *link_text(struct html *h, const char *s, const char *end)
 {
-	const char *close = closing(s + 1, end, ']'), *stop;
+	const char *close = fm_html_closing(s + 1, end, ']'), *stop;
 	size_t n;
 
 	if (close == NULL || close + 1 >= end || close[1] != '(' ||
-	        (stop = closing(close + 2, end, ')')) == NULL)
+	        (stop = fm_html_closing(close + 2, end, ')')) == NULL)
 		return s;
 	n = (size_t)(stop - close) - 2;
 	if (!scheme_ok(close + 2, n))
 		return s;
-	say(h, "<a href=\"");
+	fm_html_say(h, "<a href=\"");
 	if (n > 3 && memchr(close + 2, ':', n) == NULL && strncmp(stop - 3, ".md", 3) == 0) {
 		escaped(h, close + 2, n - 3);
-		say(h, ".html");
+		fm_html_say(h, ".html");
 	} else {
 		escaped(h, close + 2, n);
 	}
-	say(h, "\">");
-	inline_text(h, s + 1, close);
-	say(h, "</a>");
+	fm_html_say(h, "\">");
+	fm_html_inline(h, s + 1, close);
+	fm_html_say(h, "</a>");
 	return stop + 1;
 }
 
@@ -142,10 +135,10 @@ static const char *span(struct html *h, const char *s, const char *end)
 {
 	const char *close, *next;
 
-	if (*s == '`' && (close = closing(s + 1, end, '`')) != NULL) {
-		say(h, "<code>");
+	if (*s == '`' && (close = fm_html_closing(s + 1, end, '`')) != NULL) {
+		fm_html_say(h, "<code>");
 		escaped(h, s + 1, (size_t)(close - s) - 1);
-		say(h, "</code>");
+		fm_html_say(h, "</code>");
 		return close + 1;
 	}
 	if (*s == '[' && (next = link_text(h, s, end)) != s)
@@ -155,9 +148,9 @@ static const char *span(struct html *h, const char *s, const char *end)
 		        close++)
 			;
 		if (close + 1 < end) {
-			say(h, "<strong>");
-			inline_text(h, s + 2, close);
-			say(h, "</strong>");
+			fm_html_say(h, "<strong>");
+			fm_html_inline(h, s + 2, close);
+			fm_html_say(h, "</strong>");
 			return close + 2;
 		}
 	}
@@ -165,7 +158,7 @@ static const char *span(struct html *h, const char *s, const char *end)
 	return s + 1;
 }
 
-static void inline_text(struct html *h, const char *s, const char *end)
+void fm_html_inline(struct html *h, const char *s, const char *end)
 {
 	while (s < end) {
 		const char *from = s;
@@ -183,160 +176,39 @@ static void inline_text(struct html *h, const char *s, const char *end)
 	}
 }
 
-/* The end of the cell that begins at s: a bar that is neither escaped nor in code. */
-static const char *cell_end(const char *s, const char *end)
-{
-	bool code = false;
-
-	for (; s < end && (*s != '|' || code); s++) {
-		if (*s == '\\' && !code && s + 1 < end)
-			s++;
-		else if (*s == '`')
-			code = !code;
-	}
-	return s;
-}
-
-/* Is it a column of figures? Judged by the cell: a digit, sign or dash first. */
-static bool is_number(const char *s, const char *end)
-{
-	while (s < end && *s == '*')
-		s++;
-	if (s >= end)
-		return false;
-	return (*s >= '0' && *s <= '9') || strncmp(s, "\xe2\x88\x92", 3) == 0 || *s == '+' ||
-	       strncmp(s, "\xc2\xb1", 2) == 0 ||
-	       (strncmp(s, "\xe2\x80\x93", 3) == 0 && end - s == 3);
-}
-
-/* Characters that a reader sees of a cell: addresses of links are not among them. */
-static size_t visible(const char *s, const char *end)
-{
-	size_t n = 0;
-
-	for (; s < end; s++) {
-		const char *stop =
-		        s[0] == ']' && s + 1 < end && s[1] == '(' ? closing(s, end, ')') : NULL;
-		if (stop != NULL)
-			s = stop;
-		else
-			n += ((unsigned char)*s & 0xc0) != 0x80 && *s != '\\';
-	}
-	return n;
-}
-
-#define MOST_COLUMNS 64
-#define LONG_CELL    46 /* characters from which a cell may be broken */
-
-static void table_row(
-        struct html *h, const char *s, const char *end, bool head, const bool *numeric)
-{
-	say(h, "<tr>");
-	s++;
-	for (size_t column = 0; s < end; column++) {
-		const char *stop = cell_end(s, end), *from = s, *to = stop;
-		bool n = column < MOST_COLUMNS && numeric[column];
-		while (from < to && *from == ' ')
-			from++;
-		while (to > from && to[-1] == ' ')
-			to--;
-		say(h, head           ? n ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">"
-		        : column == 0 ? "<th scope=\"row\">"
-		        : n           ? "<td class=\"n\">"
-		        : visible(from, to) > LONG_CELL ? "<td class=\"wrap\">"
-		                                        : "<td>");
-		inline_text(h, from, to);
-		say(h, head || column == 0 ? "</th>" : "</td>");
-		s = stop + 1;
-	}
-	say(h, "</tr>\n");
-}
-
-static const char *line_end(const char *s)
+const char *fm_html_line_end(const char *s)
 {
 	const char *e = strchr(s, '\n');
 	return e == NULL ? s + strlen(s) : e;
 }
 
-static const char *next_line(const char *end)
+const char *fm_html_next_line(const char *end)
 {
 	return *end == '\0' ? end : end + 1;
 }
 
-/* A column is one of figures when most of its cells begin like one. */
-static void judge_columns(const char *s, bool *numeric)
-{
-	size_t yes[MOST_COLUMNS] = {0}, no[MOST_COLUMNS] = {0};
-
-	while (*s == '|') {
-		const char *end = line_end(s), *cell = s + 1;
-		for (size_t column = 0; cell < end && column < MOST_COLUMNS; column++) {
-			const char *stop = cell_end(cell, end), *from = cell;
-			while (from < stop && *from == ' ')
-				from++;
-			const char *to = stop;
-			while (to > from && to[-1] == ' ')
-				to--;
-			if (from < to)
-				++*(is_number(from, to) ? &yes[column] : &no[column]);
-			cell = stop + 1;
-		}
-		s = next_line(end);
-	}
-	for (size_t i = 0; i < MOST_COLUMNS; i++)
-		numeric[i] = i > 0 && yes[i] > 2 * no[i];
-}
-
-static size_t columns_of(const char *s, const char *end)
-{
-	size_t n = 0;
-
-	for (s++; s < end; s = cell_end(s, end) + 1)
-		n++;
-	return n;
-}
-
-static const char *table(struct html *h, const char *s)
-{
-	const char *end = line_end(s), *body = next_line(line_end(next_line(end)));
-	bool numeric[MOST_COLUMNS];
-
-	judge_columns(body, numeric);
-	say(h, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\">");
-	say(h, columns_of(s, end) == 2 ? "<table class=\"pair\">\n<thead>\n"
-	                               : "<table>\n<thead>\n");
-	table_row(h, s, end, true, numeric);
-	say(h, "</thead>\n<tbody>\n");
-	for (s = body; *s == '|'; s = next_line(end)) {
-		end = line_end(s);
-		table_row(h, s, end, false, numeric);
-	}
-	say(h, "</tbody>\n</table></div>\n");
-	return s;
-}
-
 static const char *list(struct html *h, const char *s)
 {
-	say(h, "<ul>\n");
-	for (; s[0] == '-' && s[1] == ' '; s = next_line(line_end(s))) {
-		say(h, "<li>");
-		inline_text(h, s + 2, line_end(s));
-		say(h, "</li>\n");
+	fm_html_say(h, "<ul>\n");
+	for (; s[0] == '-' && s[1] == ' '; s = fm_html_next_line(fm_html_line_end(s))) {
+		fm_html_say(h, "<li>");
+		fm_html_inline(h, s + 2, fm_html_line_end(s));
+		fm_html_say(h, "</li>\n");
 	}
-	say(h, "</ul>\n");
+	fm_html_say(h, "</ul>\n");
 	return s;
 }
 
 static const char *fence(struct html *h, const char *s)
 {
-	say(h, "<pre tabindex=\"0\"><code>");
-	for (s = next_line(line_end(s)); *s != '\0' && strncmp(s, "```", 3) != 0;
-	        s = next_line(line_end(s))) {
-		escaped(h, s, (size_t)(line_end(s) - s));
-		say(h, "\n");
+	fm_html_say(h, "<pre tabindex=\"0\"><code>");
+	for (s = fm_html_next_line(fm_html_line_end(s)); *s != '\0' && strncmp(s, "```", 3) != 0;
+	        s = fm_html_next_line(fm_html_line_end(s))) {
+		escaped(h, s, (size_t)(fm_html_line_end(s) - s));
+		fm_html_say(h, "\n");
 	}
-	say(h, "</code></pre>\n");
-	return next_line(line_end(s));
+	fm_html_say(h, "</code></pre>\n");
+	return fm_html_next_line(fm_html_line_end(s));
 }
 
 static const char *heading(struct html *h, const char *s)
@@ -345,10 +217,10 @@ static const char *heading(struct html *h, const char *s)
 	char tag[] = "<h1>", end[] = "</h1>\n";
 
 	tag[2] = end[3] = (char)('0' + (level > 6 ? 6 : level));
-	say(h, tag);
-	inline_text(h, s + level + 1, line_end(s));
-	say(h, end);
-	return next_line(line_end(s));
+	fm_html_say(h, tag);
+	fm_html_inline(h, s + level + 1, fm_html_line_end(s));
+	fm_html_say(h, end);
+	return fm_html_next_line(fm_html_line_end(s));
 }
 
 /* One block; offset is where it stands in the page, for charts. */
@@ -360,32 +232,32 @@ static const char *block(struct html *h, const struct fm_page *p, const char *s)
 		if (p->charts[i].at == offset) {
 			char id[80];
 			snprintf(id, sizeof id, "<figure id=\"chart-%zu\">\n<figcaption>", i + 1);
-			say(h, id);
+			fm_html_say(h, id);
 			const char *title = s + strlen("[Chart: "),
-			           *stop = closing(title, line_end(s), ']');
-			inline_text(h, title, stop == NULL ? line_end(s) : stop);
-			say(h, "</figcaption>\n");
+			           *stop = fm_html_closing(title, fm_html_line_end(s), ']');
+			fm_html_inline(h, title, stop == NULL ? fm_html_line_end(s) : stop);
+			fm_html_say(h, "</figcaption>\n");
 			put(h, p->charts[i].svg.data, p->charts[i].svg.len);
-			say(h, "</figure>\n");
-			return next_line(line_end(s));
+			fm_html_say(h, "</figure>\n");
+			return fm_html_next_line(fm_html_line_end(s));
 		}
 	if (*s == '#')
 		return heading(h, s);
 	if (*s == '|')
-		return table(h, s);
+		return fm_html_table(h, s);
 	if (s[0] == '-' && s[1] == ' ')
 		return list(h, s);
 	if (strncmp(s, "```", 3) == 0)
 		return fence(h, s);
 	if (s[0] == '>' && s[1] == ' ') {
-		say(h, "<p class=\"warn\">");
-		inline_text(h, s + 2, line_end(s));
+		fm_html_say(h, "<p class=\"warn\">");
+		fm_html_inline(h, s + 2, fm_html_line_end(s));
 	} else {
-		say(h, "<p>");
-		inline_text(h, s, line_end(s));
+		fm_html_say(h, "<p>");
+		fm_html_inline(h, s, fm_html_line_end(s));
 	}
-	say(h, "</p>\n");
-	return next_line(line_end(s));
+	fm_html_say(h, "</p>\n");
+	return fm_html_next_line(fm_html_line_end(s));
 }
 
 int fm_html(const struct fm_page *p, const char *title, bool smoke, struct fm_buf *out)
@@ -393,16 +265,16 @@ int fm_html(const struct fm_page *p, const char *title, bool smoke, struct fm_bu
 	struct html h = {out, FM_OK};
 	const char *s = p->md.data == NULL ? "" : p->md.data;
 
-	say(&h, fm_html_head);
+	fm_html_say(&h, fm_html_head);
 	escaped(&h, title, strlen(title));
-	say(&h, "</title>\n<style>\n");
-	say(&h, fm_html_style);
+	fm_html_say(&h, "</title>\n<style>\n");
+	fm_html_say(&h, fm_html_style);
 	if (smoke)
-		say(&h, "@media print{body::before{content:\"not for "
-		        "publication\";position:fixed;top:0;right:0;font-weight:700}}\n");
-	say(&h, "</style>\n</head>\n<body>\n<main>\n");
+		fm_html_say(&h, "@media print{body::before{content:\"not for "
+		                "publication\";position:fixed;top:0;right:0;font-weight:700}}\n");
+	fm_html_say(&h, "</style>\n</head>\n<body>\n<main>\n");
 	while (*s != '\0')
 		s = *s == '\n' ? s + 1 : block(&h, p, s);
-	say(&h, "</main>\n</body>\n</html>\n");
+	fm_html_say(&h, "</main>\n</body>\n</html>\n");
 	return h.error;
 }

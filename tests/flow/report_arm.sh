@@ -21,7 +21,8 @@ arm=${ARM_BUILD:-$work/build/fleetmark}
 if [ ! -x "$arm" ]; then
 	PKG_CONFIG_LIBDIR=$libs/usr/lib/aarch64-linux-gnu/pkgconfig:$libs/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$libs \
 		cmake -S "$FLEETMARK_ROOT" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DFLEETMARK_TESTS=OFF -DCMAKE_SYSTEM_NAME=Linux \
-		-DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_SYSROOT="$libs" > "$work/log" 2>&1 ||
+		-DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER="$(command -v aarch64-linux-gnu-gcc)" \
+		-DCMAKE_SYSROOT="$libs" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER > "$work/log" 2>&1 ||
 		{ cat "$work/log"; fail "cmake"; }
 	cmake --build "$work/build" -j2 --target fleetmark > "$work/log" 2>&1 || { tail -n 20 "$work/log"; fail "it does not build for AArch64"; }
 fi
