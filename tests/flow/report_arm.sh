@@ -32,17 +32,17 @@ foreign() { qemu-aarch64-static -L "$libs" "$arm" "$@"; }
 here() { "$FLEETMARK_BUILD/fleetmark" "$@"; }
 
 export FLEETMARK_HOME=$work/none
-sample=$FLEETMARK_ROOT/tests/data/published/data
 "$FLEETMARK_BUILD/mktree" "$work/world" 2 2 2 3 guide > /dev/null 2> "$work/err" || { cat "$work/err"; exit 1; }
-files=0
+cp -R "$FLEETMARK_ROOT/tests/data/published" "$work/published"
+cd "$work" # relative paths: the emulator looks for absolute ones below the libraries first
 for who in here foreign; do
-	$who report "$work/world/tree" -o "$work/$who/tree" 2> "$work/err" || { cat "$work/err"; fail "report: $who"; }
+	$who report world/tree -o "$who/tree" 2> err || { cat err; fail "report: $who"; }
 	for layout in fleetmark published site; do
-		$who report --data "$sample" --layout "$layout" -o "$work/$who/$layout" 2> "$work/err" || { cat "$work/err"; fail "$layout: $who"; }
+		$who report --data published/data --layout "$layout" -o "$who/$layout" 2> err || { cat err; fail "$layout: $who"; }
 	done
-	(cd "$work" && $who compare "$sample" > "$work/$who/compare.txt" 2> /dev/null) || [ $? = 1 ] || fail "compare: $who"
+	$who compare published/data > "$who/compare.txt" 2> /dev/null || [ $? = 1 ] || fail "compare: $who"
 done
-diff -r "$work/here" "$work/foreign" || fail "other bytes on AArch64"
-files=$(find "$work/here" -type f | wc -l)
-foreign report "$work/world/tree" --check > "$work/out" 2>&1 || { cat "$work/out"; fail "--check on AArch64 refuses what was written here"; }
+diff -r here foreign || fail "other bytes on AArch64"
+files=$(find here -type f | wc -l)
+foreign report world/tree --check > out 2>&1 || { cat out; fail "--check on AArch64 refuses what was written here"; }
 echo "report_arm: $files files equal byte for byte on x86-64 and AArch64"
