@@ -184,9 +184,35 @@ static void user_emulator(const struct fm_agent *a, char out[32])
 		snprintf(out, 32, "user-mode");
 }
 
-/* A machine emulated as a whole, where it can be told: TCG's CPUID signature, QEMU's own MIDR. */
-static void system_emulator(char out[32])
+/* Whether a node of the device tree is compatible with that; false also where there is no tree. */
+static bool compatible(const char *path, const char *with)
 {
+	char list[400];
+	int n = fm_facts_text(path, list, sizeof list);
+
+	return n > 0 && memmem(list, (size_t)n + 1, with, strlen(with) + 1) != NULL;
+}
+
+static bool virt_board(void)
+{
+	return compatible("/proc/device-tree/compatible", "linux,dummy-virt");
+}
+
+/* QEMU's machine "virt" under KVM has cores "arm,arm-v8", the host's own; emulated ones have a
+ * model. Where firmware gives tables instead of a device tree, the product says which it is. */
+static bool virt_without_kvm(void)
+{
+	char product[FM_HOST_TEXT];
+
+	if (virt_board())
+		return !compatible("/proc/device-tree/cpus/cpu@0/compatible", "arm,arm-v8");
+	return fm_facts_line("/sys/class/dmi/id/product_name", product) &&
+	       strcmp(product, "QEMU Virtual Machine") == 0;
+}
+
+void fm_facts_machine_emulator(char out[32])
+{
+	memcpy(out, "none", 5);
 #if defined(__x86_64__)
 	unsigned a = 0, r[3] = {0, 0, 0};
 
@@ -195,13 +221,13 @@ static void system_emulator(char out[32])
 		if (memcmp(r, "TCGTCGTCGTCG", 12) == 0)
 			memcpy(out, "qemu-tcg", 9);
 	}
-#else
+#endif
 	char midr[FM_HOST_TEXT];
 
-	if (fm_facts_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", midr) &&
-	        strncmp(midr, "0x00000000000f", 14) == 0)
+	if (virt_without_kvm() ||
+	        (fm_facts_line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", midr) &&
+	                strncmp(midr, "0x00000000000f", 14) == 0))
 		memcpy(out, "qemu-tcg", 9);
-#endif
 }
 
 static int virtual_machine(void)
@@ -210,6 +236,8 @@ static int virtual_machine(void)
 
 	if (fm_facts_text("/proc/cpuinfo", flags, sizeof flags) > 0 &&
 	        strstr(flags, " hypervisor") != NULL)
+		return 1;
+	if (virt_board())
 		return 1;
 	if (!fm_facts_line("/sys/class/dmi/id/sys_vendor", vendor))
 		return 0;
@@ -309,7 +337,7 @@ int fm_facts_read(const struct fm_agent *a, struct fm_host_facts *out)
 	out->virtual_machine = virtual_machine();
 	user_emulator(a, out->emulator);
 	if (strcmp(out->emulator, "none") == 0)
-		system_emulator(out->emulator);
+		fm_facts_machine_emulator(out->emulator);
 	tools(out);
 	return FM_OK;
 }

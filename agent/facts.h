@@ -32,6 +32,10 @@ bool fm_facts_key(const char *path, const char *key, char out[FM_HOST_TEXT]);
 /* Digest of the boot-id. */
 void fm_facts_boot(char hex[65]);
 
+/* A machine emulated as a whole, where it can be told: TCG's CPUID signature, QEMU's own MIDR, its
+ * machine "virt" without KVM. "qemu-tcg", else "none". */
+void fm_facts_machine_emulator(char out[32]);
+
 /* The last CPU this process may use; logical CPUs online. */
 int fm_facts_cpu_last(void);
 int fm_facts_cpus(void);

@@ -248,7 +248,12 @@ host_kill() {   # the host's processes end at once; its link and its home stay
     rm -f "$D/unshare.pid" "$D/vm.pid"
 }
 in_host() {
-    local p; p=$(pid1 "$1") || die "host $1 is not running (or is a VM: use ssh)"; shift
+    local p
+    if ours "$LAB/h$1/vm.pid" qemu-system >/dev/null; then
+        ip netns exec "$CTL" ssh -F "$LAB/ssh_config" -l root "h$1" "$(printf '%q ' "${@:2}")"
+        return
+    fi
+    p=$(pid1 "$1") || die "host $1 is not running"; shift
     nsenter -t "$p" -m -p -u -i -n -r -w env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"
 }
 host_pids() {   # as the machine numbers them; for a VM: its one process

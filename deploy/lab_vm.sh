@@ -43,7 +43,7 @@ mount -t tmpfs -o size=70% tmpfs /t; mkdir /t/up /t/wk
 mount -t overlay overlay -o lowerdir=/lower,upperdir=/t/up,workdir=/t/wk /mnt
 ip link set lo up; ip addr add $1/24 dev eth0; ip link set eth0 up
 R=/mnt
-mkdir -p \$R/home/bench/.ssh \$R/run \$R/etc/ssh
+mkdir -p \$R/home/bench/.ssh \$R/root/.ssh \$R/run \$R/etc/ssh
 for d in proc sys dev; do mount --move /\$d \$R/\$d; done
 mkdir -p \$R/dev/pts \$R/dev/shm
 mount -t devpts devpts \$R/dev/pts; mount -t tmpfs tmpfs \$R/dev/shm
@@ -54,6 +54,7 @@ printf 'root:*:19000::::::\nsshd:*:19000::::::\nbench:*:19000::::::\nbench-run:*
 chmod 600 \$R/etc/shadow
 cp /lab/machine-id \$R/etc/machine-id
 cp /lab/id.pub \$R/home/bench/.ssh/authorized_keys
+cp /lab/id.pub \$R/root/.ssh/authorized_keys; chown -R 0:0 \$R/root; chmod 700 \$R/root \$R/root/.ssh
 chown -R 1000:1000 \$R/home/bench; chmod 700 \$R/home/bench \$R/home/bench/.ssh
 cp /lab/hostkey \$R/etc/ssh/ssh_host_ed25519_key; chmod 600 \$R/etc/ssh/ssh_host_ed25519_key
 printf 'HostKey /etc/ssh/ssh_host_ed25519_key\nUsePAM no\nUseDNS no\nPidFile /run/sshd.pid\nSubsystem sftp internal-sftp\n' > \$R/etc/ssh/sshd_config

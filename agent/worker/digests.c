@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BATCH_NS 20000 /* below this a single reading of the clock says little */
-
 uint64_t fm_digests_batch(struct fm_operation *op, uint64_t *calls, int *bad)
 {
 	for (;;) {
@@ -19,7 +17,7 @@ uint64_t fm_digests_batch(struct fm_operation *op, uint64_t *calls, int *bad)
 
 		*bad |= fm_operation_loop(op, op->hash, *calls);
 		ns = fm_clock_ns() - ns;
-		if (ns >= BATCH_NS || *calls >= (1u << 24))
+		if (ns >= FM_DIGESTS_BATCH_NS || *calls >= (1u << 24))
 			return ns;
 		*calls *= 2;
 	}

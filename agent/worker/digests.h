@@ -4,6 +4,8 @@
 
 #include "agent/worker/operation.h"
 
+#define FM_DIGESTS_BATCH_NS 20000 /* below this a single reading of the clock says little */
+
 /* The task: ends the process. */
 _Noreturn void fm_digests_run(const struct fm_order *o);
 

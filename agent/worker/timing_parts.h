@@ -24,7 +24,7 @@ struct fm_timing {
 	const char *reason; /* of the end line, should the next step fail */
 	uint64_t random, stack_shift, message_offset, digest_offset;
 	uint64_t first_call_ns;
-	uint64_t batch_ns, batch_calls; /* the last warm batch: t1 = batch_ns / batch_calls */
+	uint64_t batch_ns, batch_calls; /* the fastest warm batch: t1 = batch_ns / batch_calls */
 	bool settled, slope_differs;
 	int64_t frame_milli;
 	struct fm_count span_count; /* with span_ns the start of a span that tells counts per ns */

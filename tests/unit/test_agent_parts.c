@@ -1,10 +1,12 @@
 /* test_agent_parts.c: the agent's readers and judges one by one: plan text, dispatch, ELF, worker
  * results, orders, verdicts. */
 #include "agent/elf.h"
+#include "agent/facts.h"
 #include "agent/gate_judge.h"
 #include "agent/jobplan.h"
-#include "agent/order.h"
 #include "agent/judge.h"
+#include "agent/order.h"
+#include "protocol/world.h"
 #include "tests/unit/scratch.h"
 
 #include <sys/wait.h>
@@ -335,6 +337,45 @@ static void trials_are_judged_by_outside_evidence(void **state)
 	trial("end fail canary\n", 1 << 8, 0, true, FM_INVALID, FM_WHY_CANARY);
 }
 
+/* What the machine with these files is taken for. */
+static void emulator(const struct scratch *s, const char *is)
+{
+	char out[32], *text = fm_sprintf("fleetmark-world 1\nsysroot %s\nend\n", s->path);
+
+	assert_non_null(text);
+	assert_ok(fm_world_set(text));
+	fm_facts_machine_emulator(out);
+	assert_string_equal(out, is);
+	assert_ok(fm_world_set(NULL));
+	free(text);
+}
+
+static void emulated_machines_are_told(void **state)
+{
+	struct scratch s;
+
+	(void)state;
+	scratch_open(&s);
+	emulator(&s, "none");
+	scratch_put(&s, "proc/device-tree/compatible", "linux,dummy-virt");
+	scratch_put(&s, "proc/device-tree/cpus/cpu@0/compatible", "arm,cortex-a72");
+	emulator(&s, "qemu-tcg");
+	scratch_put(&s, "proc/device-tree/cpus/cpu@0/compatible", "arm,arm-v8");
+	emulator(&s, "none"); /* the host's own cores, by KVM */
+	scratch_put(&s, "proc/device-tree/compatible", "raspberrypi,4-model-b");
+	scratch_put(&s, "proc/device-tree/cpus/cpu@0/compatible", "arm,cortex-a72");
+	emulator(&s, "none");
+	scratch_put(&s, "sys/class/dmi/id/product_name", "KVM Virtual Machine\n");
+	emulator(&s, "none");
+	scratch_put(&s, "sys/class/dmi/id/product_name", "QEMU Virtual Machine\n");
+	emulator(&s, "qemu-tcg");
+	scratch_put(&s, "sys/class/dmi/id/product_name", "ProLiant\n");
+	scratch_put(&s, "sys/devices/system/cpu/cpu0/regs/identification/midr_el1",
+	        "0x00000000000f0510\n");
+	emulator(&s, "qemu-tcg");
+	scratch_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +387,7 @@ int main(void)
 	        cmocka_unit_test(results_are_read_strictly),
 	        cmocka_unit_test(the_gate_believes_the_end),
 	        cmocka_unit_test(trials_are_judged_by_outside_evidence),
+	        cmocka_unit_test(emulated_machines_are_told),
 	};
 
 	if (fm_crypto_init() != FM_OK)

@@ -1,9 +1,11 @@
 /* test_timing.c: how calls are spread over windows, and that buffers, result lines and host
  * readings hold their promises. */
 #include "agent/worker/buffer.h"
+#include "agent/worker/clock.h"
 #include "agent/worker/host.h"
+#include "agent/worker/ops.h"
 #include "agent/worker/result.h"
-#include "agent/worker/timing.h"
+#include "agent/worker/timing_parts.h"
 #include "tests/unit/scratch.h"
 
 #include <sys/wait.h>
@@ -182,10 +184,70 @@ static void host(void **state)
 	assert_true(b.thread_cpu_ns > a.thread_cpu_ns);
 }
 
+#define CALL_NS 300
+
+static uint64_t made_up_ns, loops, held_up_loop;
+
+static uint64_t made_up_clock(void)
+{
+	return made_up_ns += 40;
+}
+
+/* One of the loops loses the CPU for 30 ms. */
+static int made_up_loop(const struct fm_operation *op, fm_crypt_hash *function, uint64_t calls)
+{
+	(void)op;
+	(void)function;
+	made_up_ns += calls * CALL_NS + (++loops == held_up_loop ? 30000000u : 0);
+	return 0;
+}
+
+/* Whichever batch before the windows loses the CPU: they have the time that was ordered, and not
+ * much more. */
+static void held_up(void **state)
+{
+	struct fm_counter_ops ops = fm_ops_real;
+	struct fm_order order = {
+	        .warm = true, .windows = 20, .calls = 8, .min_ns = 5000000, .digest_bits = 256};
+	uint64_t sizes[FM_ORDER_WINDOWS_MAX], calls;
+	static struct fm_timing t;
+
+	(void)state;
+	ops.clock = made_up_clock;
+	ops.loop = made_up_loop;
+	fm_ops = &ops;
+	for (held_up_loop = 1; held_up_loop < 40; held_up_loop++) {
+		memset(&t, 0, sizeof t);
+		loops = calls = 0;
+		t.order = &order;
+		t.counter = (struct fm_counter){.source = &fm_counter_clock,
+		        .label = FM_LABEL_NS,
+		        .resolution = 40,
+		        .read_pair_milli = 40000};
+		assert_ok(fm_buffer_open(&t.op.message, 0, 0));
+		assert_ok(fm_buffer_open(&t.op.digest, 32, 0));
+		assert_non_null(t.op.expected = malloc(32));
+		t.span_ns = fm_clock_ns();
+		assert_ok(fm_counter_read(&t.counter, &t.span_count));
+		made_up_ns += 1000;
+		assert_ok(fm_timing_prepare(&t, sizes));
+		for (unsigned i = 0; i < t.count; i++)
+			calls += sizes[i];
+		if (calls * CALL_NS < 5000000 || calls * CALL_NS > 6000000 || t.count < 8)
+			fail_msg("loop %llu held up: %llu calls in %u windows",
+			        (unsigned long long)held_up_loop, (unsigned long long)calls,
+			        t.count);
+		free(t.op.expected);
+		fm_buffer_close(&t.op.message);
+		fm_buffer_close(&t.op.digest);
+	}
+	fm_ops = &fm_ops_real;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(sizes), cmocka_unit_test(buffers),
-	        cmocka_unit_test(results), cmocka_unit_test(host)};
+	        cmocka_unit_test(results), cmocka_unit_test(host), cmocka_unit_test(held_up)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
