@@ -14,6 +14,8 @@ void fm_cell_fig_free(struct fm_cell_fig *c)
 	free(c->marks);
 	free(c->rejected);
 	free(c->processes);
+	free(c->in_rounds);
+	c->in_rounds = NULL;
 	c->text = c->marks = NULL;
 	c->rejected = NULL;
 	c->processes = NULL;

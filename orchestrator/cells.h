@@ -7,6 +7,7 @@
 #include "orchestrator/stats.h"
 #include "protocol/path.h"
 
+#define FM_ROUNDS 60
 #define FM_LABEL_MAX \
 	(FM_NAME_MAX + 16) /* bytes of a label: instance, with "-performance" or "-resource" */
 
@@ -45,6 +46,8 @@ struct fm_cell_fig {
 	struct fm_stat_flags flags;          /* of counted if core cycles, else of seconds */
 	double *processes; /* means of a flagged cell's processes in time order, of what is shown;
 	                      else NULL: shown.n values */
+	double *in_rounds; /* profile rigorous: means of the rounds from 1 to FM_ROUNDS, NAN where
+	                      there is none: of the counts, and behind them in seconds; else NULL */
 	bool disturbed, partial, few_calls; /* partial: the budget ended it */
 	char *marks;                        /* further words, joined by "; ", or NULL */
 	struct fm_rejected *rejected;

@@ -96,6 +96,19 @@ static void take(struct fm_compare_value *v, const struct fm_estimate *a,
 	}
 }
 
+/* Two versions in one bundle of profile rigorous ran in the same rounds. */
+static void take_rounds(
+        struct fm_compare_row *r, const struct fm_cell_fig *a, const struct fm_cell_fig *b)
+{
+	if (a->in_rounds == NULL || b->in_rounds == NULL)
+		return;
+	if (isfinite(r->cycles.mean[0]))
+		r->cycles.rounds = fm_log_ratio(b->in_rounds, a->in_rounds, FM_ROUNDS);
+	if (isfinite(r->seconds.mean[0]))
+		r->seconds.rounds =
+		        fm_log_ratio(b->in_rounds + FM_ROUNDS, a->in_rounds + FM_ROUNDS, FM_ROUNDS);
+}
+
 /* A pair with figures on both sides: the count where both have core cycles of real machines, the
  * time unless one side is emulated. */
 static int fill(struct fm_compare_row *r, const struct fm_cell_fig *a, const struct fm_cell_fig *b)
@@ -151,8 +164,13 @@ static int one_row(struct fm_compare *c, size_t pair, const char *candidate,
 		        bad == a ? 'A' : 'B', bad->klass[0] != '\0' ? ": " : "", bad->klass);
 	else if (a == NULL || b == NULL)
 		snprintf(r->why, sizeof r->why, "not in %c", a == NULL ? 'A' : 'B');
-	else
-		return fill(r, a, b);
+	else {
+		int rc = fill(r, a, b);
+
+		if (c->versions)
+			take_rounds(r, a, b);
+		return rc;
+	}
 	return FM_OK;
 }
 
@@ -262,11 +280,16 @@ static bool can_have_interval(const struct fm_compare_value *v)
 
 static void make_ratio(struct fm_compare_value *v, size_t intervals)
 {
-	size_t n = v->n[0] < v->n[1] ? v->n[0] : v->n[1];
+	const bool paired = v->rounds.n > 1;
+	size_t n = paired ? v->rounds.n : v->n[0] < v->n[1] ? v->n[0] : v->n[1];
 	double t = NAN;
 
 	if (n > 1 && intervals > 0)
 		t = fm_t_upper(0.025 / (double)intervals, n - 1);
+	if (paired) {
+		v->ratio = fm_ratio_in_rounds(&v->rounds, t);
+		return;
+	}
 	v->ratio = fm_fieller_at(t, v->mean[1], v->variance[1] / (double)v->n[1], v->n[1],
 	        v->mean[0], v->variance[0] / (double)v->n[0], v->n[0]);
 }
@@ -294,6 +317,7 @@ void fm_compare_finish(struct fm_compare *c)
 		struct fm_compare_row *r = &c->rows[i];
 		make_ratio(&r->cycles, c->intervals);
 		make_ratio(&r->seconds, c->intervals);
+		c->paired += r->cycles.rounds.n > 1 || r->seconds.rounds.n > 1;
 		r->verdict = judge(r);
 		c->count[r->verdict]++;
 		c->unlike += r->not_joined;

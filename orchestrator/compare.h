@@ -44,6 +44,7 @@ void fm_input_facts(const struct fm_input *in, size_t system, struct fm_facts *o
 struct fm_compare_value {
 	double mean[2], variance[2]; /* per call, of the process means; NAN: none */
 	size_t n[2];                 /* processes */
+	struct fm_log_ratio rounds;  /* B / A in the rounds that both ran in; n 0: in none */
 	struct fm_ratio ratio;       /* B / A, filled by fm_compare_finish */
 };
 enum fm_verdict {
@@ -90,13 +91,15 @@ struct fm_compare {
 	size_t intervals;       /* made together: m of Bonferroni's 1 - 0.05 / m */
 	size_t count[FM_VERDICTS];
 	size_t unlike; /* rows with not_joined */
+	size_t paired; /* rows whose ratio is one inside rounds */
 };
 
 /* Pairs systems and cells. The inputs are open; the rest is empty. */
 FM_CHECK int fm_compare_pairs(struct fm_compare *c, const char *base);
 FM_CHECK int fm_compare_cells(struct fm_compare *c);
 /* Ratios B / A by Fieller, every interval at 1 - 0.05 / m (Bonferroni): with 95 % confidence all of
- * them hold. t at min(n_A, n_B) - 1 degrees of freedom. */
+ * them hold. t at min(n_A, n_B) - 1 degrees of freedom. Versions that ran in the same rounds of
+ * profile rigorous: from the logarithms of the pairs, t at their number - 1. */
 void fm_compare_finish(struct fm_compare *c);
 void fm_compare_free(struct fm_compare *c);
 

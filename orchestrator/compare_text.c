@@ -193,7 +193,12 @@ static void print_people(const struct fm_compare *c)
 		          "%zu "
 		          "(Bonferroni), by Fieller, over processes of one build.",
 		        c->intervals, c->intervals);
-	else
+	if (c->paired > 0)
+		fm_result(
+		        "%zu rows ran in the same rounds: their ratios are geometric means of the "
+		        "rounds' own ratios, their intervals are of the logarithms.",
+		        c->paired);
+	if (c->intervals == 0)
 		fm_result("No interval: profile smoke makes too few processes, or nothing can be "
 		          "joined.");
 	for (size_t i = 0; i < c->pair_count; i++)

@@ -92,7 +92,8 @@ static int put_process(struct fm_record *r, const struct fm_proc *p, bool cycles
 	NUMBER(FM_META_DIGEST, r->digest_bytes);
 	NUMBER(FM_META_WARMUPS, r->warmups);
 	NUMBER(FM_META_COUNT, p->calls);
-	NUMBER(FM_META_BASELINE_RSS, bytes_of(memory == NULL ? 0 : memory->rss_baseline_process_kib));
+	NUMBER(FM_META_BASELINE_RSS,
+	        bytes_of(memory == NULL ? 0 : memory->rss_baseline_process_kib));
 	NUMBER(FM_META_PEAK_RSS, bytes_of(memory == NULL ? 0 : memory->rss_peak_process_kib));
 #undef NUMBER
 	return FM_OK;
@@ -223,6 +224,27 @@ static int export_processes(struct fm_report *r, const struct fm_side *s,
 	return rc;
 }
 
+/* What the accepted process of each round gave, for ratios inside rounds. */
+static int keep_rounds(const struct fm_samples *samples, struct fm_cell_fig *fig)
+{
+	double *m = fig->in_rounds = fm_alloc_array(2 * FM_ROUNDS, sizeof *m);
+
+	if (m == NULL)
+		return FM_ERR_MEMORY;
+	for (size_t i = 0; i < 2 * FM_ROUNDS; i++)
+		m[i] = NAN;
+	for (size_t i = 0; i < samples->process_count; i++) {
+		const struct fm_proc *p = &samples->processes[i];
+		const int64_t round = p->column[FM_PROC_ROUND];
+
+		if (p->column[FM_PROC_STATE] != FM_STATE_ACCEPTED || round < 1 || round > FM_ROUNDS)
+			continue;
+		m[round - 1] = (double)p->count / (double)p->calls;
+		m[FM_ROUNDS + round - 1] = (double)p->ns / 1e9 / (double)p->calls;
+	}
+	return FM_OK;
+}
+
 /* What pages print, from the finished record. */
 static int fill_figure(const struct fm_report *rep, const struct fm_side *s,
         const struct fm_ev_measured *m, const struct fm_samples *samples, const struct fm_record *r,
@@ -255,7 +277,9 @@ static int fill_figure(const struct fm_report *rep, const struct fm_side *s,
 	if (fig->count == FM_COUNT_TICKS)
 		fig->mean_ticks = (double)total / (double)r->measurements;
 	if ((rc = fm_cell_estimate(fig, seconds, fig->count == FM_COUNT_NONE ? NULL : counts,
-	             r->trial_count)) != FM_OK)
+	             r->trial_count)) != FM_OK ||
+	        (strcmp(e->measure.profile, "rigorous") == 0 &&
+	                (rc = keep_rounds(samples, fig)) != FM_OK))
 		return rc;
 	struct fm_buf marks = FM_BUF_INIT(4096);
 	for (size_t i = 0; i < m->mark_count && rc == FM_OK; i++) {

@@ -65,9 +65,15 @@ struct fm_ratio {
 };
 struct fm_ratio fm_fieller(double a, double va, size_t na, double b, double vb, size_t nb);
 
-/* The ratio of two cells that ran in the same rounds, a[i] and b[i] in round i, all above 0: t
- * interval of d = ln a - ln b, exponentiated. FM_ERR_MEMORY, FM_ERR_INTERNAL. */
-FM_CHECK int fm_ratio_in_rounds(const double *a, const double *b, size_t n, struct fm_ratio *out);
+/* Two cells that ran in the same rounds, a[i] and b[i] in round i: mean and variance of ln a - ln b
+ * over the rounds in which both have a value above 0 (NAN: none); variance NAN for n < 2. */
+struct fm_log_ratio {
+	double mean, variance;
+	size_t n;
+};
+struct fm_log_ratio fm_log_ratio(const double *a, const double *b, size_t rounds);
+/* Their ratio a / b with its interval at that t of n - 1 degrees of freedom. */
+struct fm_ratio fm_ratio_in_rounds(const struct fm_log_ratio *l, double t);
 
 /* Planning (Kalibera and Jones): windows of a process that make the mean most precise for the time,
  * ceil sqrt((c2 / c1)(W / B)), 8 to 200; c1 is what a window costs, c2 a process without its

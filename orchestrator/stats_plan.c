@@ -40,26 +40,33 @@ double fm_processes_advised(double mean, double between, double within, double k
 	return n;
 }
 
-int fm_ratio_in_rounds(const double *a, const double *b, size_t n, struct fm_ratio *out)
+struct fm_log_ratio fm_log_ratio(const double *a, const double *b, size_t rounds)
 {
-	double *d = fm_alloc_array(n + 1, sizeof *d);
-	struct fm_estimate e;
-	int rc = d == NULL ? FM_ERR_MEMORY : FM_OK;
+	struct fm_log_ratio l = {0, NAN, 0};
+	double squares = 0;
 
-	*out = (struct fm_ratio){NAN, NAN, NAN};
-	for (size_t i = 0; rc == FM_OK && i < n; i++) {
+	for (size_t i = 0; i < rounds; i++) {
+		double d, ln;
+
 		if (!(a[i] > 0) || !(b[i] > 0))
-			rc = fm_fail(FM_ERR_INTERNAL, "ratio of %g and %g", a[i], b[i]);
-		else
-			d[i] = log(a[i]) - log(b[i]);
+			continue;
+		ln = log(a[i]) - log(b[i]);
+		d = ln - l.mean;
+		l.mean += d / (double)++l.n;
+		squares += d * (ln - l.mean);
 	}
-	if (rc == FM_OK && (rc = fm_estimate(d, n, &e)) == FM_OK) {
-		out->r = exp(e.mean);
-		out->low = exp(e.mean - e.half); /* NAN for one round */
-		out->high = exp(e.mean + e.half);
-	}
-	free(d);
-	return rc;
+	if (l.n >= 2)
+		l.variance = squares / (double)(l.n - 1);
+	return l;
+}
+
+struct fm_ratio fm_ratio_in_rounds(const struct fm_log_ratio *l, double t)
+{
+	const double half = l->n >= 2 ? t * sqrt(l->variance / (double)l->n) : NAN;
+
+	return l->n == 0
+	               ? (struct fm_ratio){NAN, NAN, NAN}
+	               : (struct fm_ratio){exp(l->mean), exp(l->mean - half), exp(l->mean + half)};
 }
 
 int fm_trend(const double *m, size_t n, double *z, double *slope)

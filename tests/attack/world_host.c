@@ -150,9 +150,9 @@ static int measure_cell(const struct fm_job *j, struct fm_cell_work *cell)
 	        .unaccounted = -1};
 	cell->processes = 2;
 	cell->stop = "fixed";
-	if ((rc = add_process(cell, FM_ACCEPTED, 0, ns)) == FM_OK &&
-	        (rc = add_process(cell, FM_REPLACED, 1, ns)) == FM_OK)
-		rc = add_process(cell, FM_ACCEPTED, 1, ns);
+	if ((rc = add_process(cell, FM_ACCEPTED, 1, ns)) == FM_OK &&
+	        (rc = add_process(cell, FM_REPLACED, 2, ns)) == FM_OK)
+		rc = add_process(cell, FM_ACCEPTED, 2, ns);
 	fm_cell_close(cell, "measured", "", "", "");
 	return rc;
 }

@@ -56,6 +56,12 @@ expect 3 "$fleetmark" compare "$tree" "$tree" -l x86_1 --key "$work/world/home/c
 expect 2 "$fleetmark" compare "$tree"
 grep -q 'not comparable: core_cycles / ref_ticks (A: x86_1, B: arm_1)' "$work/err" || fail "labels: $(cat "$work/err")"
 
+# versions of one rigorous campaign ran in the same rounds: ratios of the rounds, not of the means
+"$FLEETMARK_BUILD/mktree" "$work/rounds" 1 1 1 2 rigorous > /dev/null
+got=0; "$fleetmark" compare "$work/rounds/tree" --base reference -l x86_1 > "$work/out" 2> "$work/err" || got=$?
+[ "$got" -le 1 ] || fail "--base on rounds: $got: $(cat "$work/err")"
+has 'rows ran in the same rounds: their ratios are geometric means of the rounds'
+
 # one JSON object a line, all of them whole
 expect 1 "$fleetmark" compare "$sample" -c hash-31 --json
 jq -e -s 'map(.event) | index("pair") == 0 and (.[-1] == "compared")' "$work/out" > /dev/null || fail "--json: $(head -c 400 "$work/out")"

@@ -115,11 +115,34 @@ static void clock_and_access(void **state)
 	is("user_read", "ok", "1");
 }
 
-int main(void)
+/* A watchdog that holds a counter is named. */
+static void mt_11_watchdog(void **state)
+{
+	static const char *const states[] = {"ok", "bad"};
+	struct fm_host_facts f = {.kernel = "6.1"};
+
+	(void)state;
+	for (int on = 0; on < 2; on++) {
+		struct fm_counter counter = {.sibling = -1};
+		struct fm_checks checks = {.count = 0};
+		size_t i = 0;
+
+		scratch_put(&s, "proc/sys/kernel/nmi_watchdog", on ? "1\n" : "0\n");
+		assert_ok(fm_hostcheck_run(&f, 0, &counter, &checks));
+		while (i < checks.count && strcmp(checks.at[i].check, "nmi_watchdog") != 0)
+			i++;
+		assert_true(i < checks.count);
+		assert_string_equal(checks.at[i].severity, "note");
+		assert_string_equal(checks.at[i].state, states[on]);
+	}
+}
+
+int main(int argc, char **argv)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {T(nothing_is_known), T(sibling), T(instruction_sets),
-	        T(pressure_and_cooling), T(clock_and_access)};
+	        T(pressure_and_cooling), T(clock_and_access), T(mt_11_watchdog)};
 
+	choose_tests(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

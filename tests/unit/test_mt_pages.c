@@ -246,6 +246,15 @@ static void mt_27_call_cost_on_pages(void **state)
 	end();
 }
 
+/* A predictor can learn a message that never changes: where the method is told, this is. */
+static void mt_28_one_message_is_said(void **state)
+{
+	(void)state;
+	begin((struct fake){0});
+	has("method_x86_1.md", "All calls of a cell hash the same message");
+	end();
+}
+
 /* A leak is named where memory is printed. */
 static void mt_34_leak_on_pages(void **state)
 {
@@ -271,6 +280,7 @@ int main(int argc, char **argv)
 	        cmocka_unit_test(mt_21_equal_costs_share_a_rank),
 	        cmocka_unit_test(mt_23_one_build),
 	        cmocka_unit_test(mt_27_call_cost_on_pages),
+	        cmocka_unit_test(mt_28_one_message_is_said),
 	        cmocka_unit_test(mt_34_leak_on_pages),
 	};
 

@@ -248,22 +248,24 @@ static void planning(void **state)
 
 static void ratio_in_rounds(void **state)
 {
-	const double a[] = {10.1, 10.3, 9.9, 10.0, 10.2, 10.05},
-	             b[] = {10.0, 10.1, 9.95, 9.9, 10.1, 9.9};
-	const double bad[] = {1, 0, 1};
-	struct fm_ratio r, turned;
+	const double a[] = {10.1, 10.3, NAN, 9.9, 10.0, 10.2, 10.05, 3},
+	             b[] = {10.0, 10.1, 7, 9.95, 9.9, 10.1, 9.9, 0};
+	struct fm_log_ratio l = fm_log_ratio(a, b, 8), turned = fm_log_ratio(b, a, 8);
+	struct fm_ratio r = fm_ratio_in_rounds(&l, fm_t975(5)),
+	                back = fm_ratio_in_rounds(&turned, fm_t975(5));
 
 	(void)state;
-	assert_ok(fm_ratio_in_rounds(a, b, 6, &r));
+	assert_int_equal(l.n, 6); /* two rounds have not both */
 	near(r.r, 1.0099595221579998, 1e-12);
 	near(r.low, 1.001208616849041, 1e-12);
 	near(r.high, 1.0187869133685352, 1e-12);
-	assert_ok(fm_ratio_in_rounds(b, a, 6, &turned));
-	near(turned.r * r.r, 1, 1e-12);
-	near(turned.low * r.high, 1, 1e-12);
-	assert_ok(fm_ratio_in_rounds(a, b, 1, &r));
+	near(back.r * r.r, 1, 1e-12);
+	near(back.low * r.high, 1, 1e-12);
+	l = fm_log_ratio(a, b, 1);
+	r = fm_ratio_in_rounds(&l, 12.7);
 	assert_true(isnan(r.low) && isnan(r.high) && r.r > 1);
-	assert_fails(FM_ERR_INTERNAL, "ratio", fm_ratio_in_rounds(a, bad, 3, &r));
+	l = fm_log_ratio(a, b, 0);
+	assert_true(isnan(fm_ratio_in_rounds(&l, 2).r));
 }
 
 /* S = 45 of 45 pairs: z = 44 / sqrt(125). Falling with one pair out of order: S = -43. */
@@ -384,6 +386,28 @@ static void mt_30_one_call(void **state)
 	fm_cell_fig_free(&c);
 }
 
+/* Two builds of one source that differ by 20 % in their layout alone: over the processes of one the
+ * interval is narrow and says nothing of the other; over builds, the level above, it is wide. */
+static void mt_22_builds_are_a_level(void **state)
+{
+	double process[2][20], build[2];
+	struct fm_estimate over_processes[2], over_builds;
+
+	(void)state;
+	for (size_t b = 0; b < 2; b++) {
+		for (size_t i = 0; i < 20; i++)
+			process[b][i] = (b == 0 ? 1000 : 1200) + (double)(i * 7 % 5);
+		assert_ok(fm_estimate(process[b], 20, &over_processes[b]));
+		build[b] = over_processes[b].mean;
+	}
+	assert_ok(fm_estimate(build, 2, &over_builds));
+	assert_true(over_builds.half > 100 * over_processes[0].half);
+	assert_true(over_processes[0].mean + over_processes[0].half <
+	            over_processes[1].mean - over_processes[1].half);
+	assert_true(over_builds.mean - over_builds.half < 1000 &&
+	            over_builds.mean + over_builds.half > 1200);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +423,7 @@ int main(int argc, char **argv)
 	        cmocka_unit_test(trend),
 	        cmocka_unit_test(size_model),
 	        cmocka_unit_test(mt_27_call_cost_and_slope),
+	        cmocka_unit_test(mt_22_builds_are_a_level),
 	        cmocka_unit_test(mt_29_rejection_loop),
 	        cmocka_unit_test(mt_30_one_call),
 	        cmocka_unit_test(published_flags),
