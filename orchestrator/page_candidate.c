@@ -226,9 +226,9 @@ static void write_rejected(struct fm_page *p, const struct fm_side *s)
 		any = any || s->cells.list[i].rejected_count > 0;
 	if (any)
 		fm_page(p, "A process that the machine disturbed is run again. `superseded`: "
-		           "measured, then replaced for the reason given (see the flags "
-		           "above), never for its time; `invalid`: no measurement. The time "
-		           "printed here counts in no figure.\n\n");
+		           "measured, then another one took its place, for the reason given "
+		           "(see the flags above) and never for its time; `invalid`: no "
+		           "measurement. The time printed here counts in no figure.\n\n");
 	for (size_t i = 0; i < s->cells.count; i++)
 		for (size_t k = 0; k < s->cells.list[i].rejected_count; k++) {
 			const struct fm_cell_fig *c = &s->cells.list[i];
@@ -251,8 +251,7 @@ static void write_rejected(struct fm_page *p, const struct fm_side *s)
 			        p, "%s", x->replaced_by > 0 ? fm_n_int(x->replaced_by).s : DASH);
 			fm_page_row_end(p);
 		}
-	fm_page(p, begun ? "\nA trial is superseded when another one took its place.\n\n"
-	                 : "None: every trial of a measured cell counts.\n\n");
+	fm_page(p, begun ? "\n" : "None: every trial of a measured cell counts.\n\n");
 }
 
 static void write_failures(struct fm_page *p, const struct fm_side *s)
