@@ -2,8 +2,9 @@
 # toys.bash - toy functions whose stack, heap, leak and sections are known, as a candidate of a campaign, and what its evidence
 # must say about them. The same figures on both architectures.
 
-toys_root() {   # DIR ROOT: data folders for a campaign of the candidate `toys`; ROOT: the source tree
-    local dir=$1 root=$2 name
+toys_root() {   # DIR ROOT [NAME...]: data folders for a campaign of the candidate `toys` (all of them, or these); ROOT: the source tree
+    local dir=$1 root=$2 name words
+    shift 2
     mkdir -p "$dir/algos/toys" "$dir/kat"
     cp -r "$root/agent" "$root/protocol" "$dir/"
     cp "$root/algos/flags.ini" "$dir/algos/"
@@ -11,6 +12,7 @@ toys_root() {   # DIR ROOT: data folders for a campaign of the candidate `toys`;
     {
         printf '%s\n' '[candidate]' 'id = toys' 'name = Toys' 'category = hash' 'origin = own'
         while read -r name words; do
+            [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
             printf '\n[instance %s]\ndigest_bits = 256\ndigest = fixed\nheader = toy.h\n' "$name"
             printf 'sources = %s\n' "${words%%|*}"
             [ "${words#*|}" = none ] || printf 'defines = %s\n' "${words#*|}"

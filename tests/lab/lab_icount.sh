@@ -4,7 +4,10 @@
 # is one ns. The kernel's perf driver, the event's page and PMCCNTR are the real ones; what they count are instructions of an
 # emulator, so the evidence, the records and the pages say emulated and rank nothing.
 #
-#   ICOUNT_INSTANCES   instances of the planted 0.1 % (20: all), each in 8 sizes      ICOUNT_OUT   folder for its samples.tsv, cells.tsv
+# About 12 minutes on a quiet machine.
+#
+#   ICOUNT_INSTANCES   instances of the planted 0.1 % (20), each in 8 sizes
+#   ICOUNT_OUT         folder for its samples.tsv, cells.tsv and the summary icount.txt
 set -euo pipefail
 # shellcheck source=common.bash
 . "$(dirname "$0")/common.bash"
@@ -30,7 +33,7 @@ agent_there() {
         lab ctl ssh -F "$FLEETMARK_LAB/ssh_config" h1 'mkdir -m 700 .fleetmark && tar xmf -'
     enrol arm_1
 }
-toys_root "$WORK/root" "$FLEETMARK_ROOT"
+toys_root "$WORK/root" "$FLEETMARK_ROOT" plain
 check "a machine of exact counts is up" lab arm icount 1
 check "a host that builds for it is up" lab arm accel 2
 lab inventory arm_1=1 arm_2=2 > "$INV"
@@ -160,12 +163,12 @@ cost() {   # what a call takes there; then a library slowed by 0.1 %, rounded up
     done < "$WORK/cost.out"
     push
 }
-planted() {   # four rounds, the three of a cell in random order
+planted() {   # two rounds, for counts that repeat have no spread
     local round count name bits bytes which library
-    for round in 1 2 3 4; do
+    for round in 1 2; do
         while IFS=$'\t' read -r count name bits; do for bytes in "${SIZES[@]}"; do for which in a b s; do
             library=$which.$count.so
-            [ $which != s ] || library=s.$count.$bytes.so
+            [ "$which" != s ] || library=s.$count.$bytes.so
             printf '%s %016x\n' "$round,$name,$bytes,$which $G/$library $name $bits $bytes 2 4 200000" $((RANDOM * 32768 + RANDOM + 1))
         done; done; done < "$WORK/instances.tsv" | shuf
     done | sed 's/$/ auto/' > "$WORK/planted.in"
@@ -200,15 +203,14 @@ samples_exact() {   # all processes of a cell: as many calls, as many cycles
             END { exit bad || n < 4 }' || return 1
     done
 }
-pages() {
-    grep -qi 'emulated' "$TREE/toys/perf_arm_1.md" && ! grep -riE 'rank +1|#1' "$TREE/compare.md" &&
-        jq -e '.cycles == null or .cycles == 0 or .mean_cycles == null' "$TREE"/data/arm_1/records/toys/*hash_32.json >/dev/null
+pages() {   # core cycles of an emulator are no results: the page says emulated, the records hold no cycles, nothing is ranked
+    grep -qi 'emulated' "$TREE/toys/perf_arm_1.md" && grep -qi 'qemu-tcg' "$TREE/toys/perf_arm_1.md" && grep -qi 'All cells of arm_1: emulated' "$TREE"/compare.md "$TREE"/toys/*.md &&
+        jq -e '.mean_cycles == null and all(.trials[]; .cycles == 0) and .fleetmark.emulated and (.fleetmark.publishable | not)' "$TREE"/data/arm_1/records/toys/plain__hash_32.json
 }
 check "the campaign ends with exit 0" gives 0 campaign exact
 check "every cell is accepted" all_accepted "$TREE" arm_1
 check "evidence: core_cycles by perf_user, scope emulated, every cell marked" labels
 check "its samples: equal calls count equal cycles, in all processes" samples_exact
 check "pages and records say emulated, no cycles as results, no rank" pages
-check "stack, heap, leak and sections of toys: as stated" toys_weighed "$BUNDLE/evidence.json"
 check "fleetmark verify accepts the tree" gives 0 fleetmark verify --root "$WORK/root" "$TREE"
 exit $FAILED
