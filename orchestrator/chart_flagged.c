@@ -7,12 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRIPS 12 /* of one picture */
+#define STRIPS          12 /* of one picture */
+#define NAME_CHARACTERS 56 /* that fit above a strip */
 
 static struct fm_num value_text(const struct fm_cell_fig *c, double v)
 {
 	return fm_cell_shown(c) == &c->counted ? fm_n_cycles(v, FM_STYLE_OWN)
 	                                       : fm_n_time(v, FM_STYLE_OWN);
+}
+
+/* Flags that do not fit are left out at the end: the page's table has them all. */
+static void shorten(char *name)
+{
+	size_t characters = 0, last = 0;
+
+	for (size_t i = 0; name[i] != '\0'; i++) {
+		characters += ((unsigned char)name[i] & 0xc0) != 0x80;
+		if (characters <= NAME_CHARACTERS - 3 && name[i] == ';')
+			last = i;
+	}
+	if (characters > NAME_CHARACTERS && last > 0)
+		memcpy(name + last, "; ...", 6);
 }
 
 static int fill(struct fm_strip *s, const struct fm_cell_fig *c)
@@ -25,6 +40,7 @@ static int fill(struct fm_strip *s, const struct fm_cell_fig *c)
 	snprintf(s->name, sizeof s->name, "%.80s, %lld B: %.60s", c->label, (long long)c->bytes,
 	        flags);
 	free(flags);
+	shorten(s->name);
 	s->value = c->processes;
 	s->count = e->n;
 	s->median = e->median;

@@ -7,8 +7,8 @@
 static const struct {
 	const char *word, *meaning;
 } words[] = {
-        {"outlier", "so many of the processes took more than 1.1 times the median, or less than "
-                    "its 1.1th part; the median is printed bold"},
+        {"outlier", "so many of the processes lie more than a factor of 1.1 above or below the "
+                    "median, which is printed bold"},
         {"far", "so many of the processes lie outside three times the interquartile range, and "
                 "more than 1 % off the median"},
         {"mean \xe2\x89\xa0 median", "they differ by more than 0.5 %"},
