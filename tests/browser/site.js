@@ -86,7 +86,7 @@ async function walk(browser, start) {
 
 // Paper does not scroll: on A4 between its margins nothing may stand beyond the right edge.
 async function paper(browser, files, root) {
-	const context = await browser.newContext({ viewport: { width: 690, height: 1000 } }), page = await context.newPage();
+	const context = await browser.newContext({ viewport: { width: 715, height: 1000 } }), page = await context.newPage();
 	await page.emulateMedia({ media: 'print' });
 	for (const file of files) {
 		await page.goto(url.pathToFileURL(file).href);
