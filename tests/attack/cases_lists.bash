@@ -21,7 +21,7 @@ A40 | HC | form      | evidence.json                     | evidence.json: not th
 A41 | HC | form      | evidence.json                     | evidence.json: not the fixed form  | -0
 A42 | HC | form      | evidence.json                     | evidence.json: empty               | empty file
 A46 | C  | samples   | tree.json: .*its bundle says .mis | tree.json: .*its bundle says missi | a missing cell called accepted
-A47 | C  | form      | tree.json: cells.0.: status       | tree.json: .*status: not of its f  | unknown status word
+A47 | C  | form      | tree.json, line 4: cells: status  | tree.json: .*status: not of its f  | unknown status word
 A48 | C  | form      | tree.json: cell                   | tree.json: its cells are not       | a job and its cells dropped, bundle removed
 A49 | C  | form      | bundles/x86_1/tiny-1              | bundles/x86_1/tiny-1: accepted     | accepted job without its bundle
 A50 | C  | form      | bundles/x86_1/tiny-1/.*no accept  | bundles/x86_1/tiny-1: .*no accept  | bundle of no accepted job
@@ -43,7 +43,7 @@ B34 | HC | form      | evidence.json: .*label            | evidence.json: .*labe
 B35 | C  | form      | tree.json: .*: unknown field      | tree.json: .*unknown field         | unknown field in tree.json
 B36 | C  | form      | plan.json: .*: unknown key        | plan.json: .*unknown field         | unknown field in plan.json
 B37 | C  | form      | trust.json: .*: unknown key       | trust.json: .*unknown field        | unknown field in trust.json
-B38 | C  | form      | plan.json: .*out of order         | plan.json: cell .*out of order     | cells of the plan not sorted
+B38 | C  | form      | plan.json, line .*out of order    | plan.json: cell .*out of order     | cells of the plan not sorted
 B39 | C  | source    | list of tiny-1 is not             | list of tiny-1 is not              | SOURCES.sha256 of the plan changed
 B40 | C  | kat       | vectors/tiny-1.txt: not the lines | vectors/tiny-1.txt: not the lines  | vectors of the plan changed
 B41 | C  | form      | plan.json: .*publish must be 0    | publish must be 0 for smoke        | smoke called publishable
