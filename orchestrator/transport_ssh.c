@@ -16,6 +16,7 @@ struct fm_channel {
 	ssh_channel ch;
 	struct ssh_channel_callbacks_struct callbacks;
 	char how[48]; /* it ended, "" until told */
+	int status;   /* of the command, -1 until told or after a signal */
 };
 
 /* Waits until the socket can do what libssh wants of it, at most a slice. */
@@ -124,6 +125,7 @@ static void on_status(ssh_session s, ssh_channel ch, int status, void *arg)
 
 	(void)s;
 	(void)ch;
+	c->status = status;
 	snprintf(c->how, sizeof c->how, "with status %d", status);
 }
 
@@ -152,6 +154,7 @@ static int chan_exec(
 	*out = NULL;
 	if (rc == FM_OK) {
 		c->t = t;
+		c->status = -1;
 		c->ch = ssh_channel_new(t->s);
 		rc = c->ch == NULL ? fm_fail(FM_ERR_MEMORY, "SSH channel") : FM_OK;
 	}
@@ -254,7 +257,7 @@ static int chan_finish(struct fm_channel *c, int *status, uint64_t deadline)
 	while (rc == FM_OK &&
 	        !ssh_channel_is_closed(c->ch)) /* the status may come behind the end */
 		rc = fm_ssh_wait(c->t, POLLIN, deadline);
-	*status = rc == FM_OK ? ssh_channel_get_exit_status(c->ch) : -1;
+	*status = rc == FM_OK ? c->status : -1;
 	chan_discard(c);
 	return rc;
 }
