@@ -13,7 +13,13 @@ set -euo pipefail
 ROOT=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
 F=$(realpath "${FLEETMARK_BUILD:-$ROOT/build/release}/fleetmark")
 ROUNDS=${ROUNDS:-5}
+if [ "${1:-}" = loopback ]; then
+    export FLEETMARK_BUILD=${FLEETMARK_BUILD:-$ROOT/build/release} FLEETMARK_ROOT=$ROOT
+    # shellcheck source=../flow/sshd.bash
+    . "$ROOT/tests/flow/sshd.bash"
+fi
 if [ "${1:-}" = loopback ] && [ -z "${FLOW_NETWORK-}" ]; then      # a network of its own
+    sshd_find
     # shellcheck disable=SC2016   # $0 and $@ are those of the inner shell
     FLOW_NETWORK=own exec unshare -n bash -c 'ip link set lo up; exec bash "$0" "$@"' "$0" "$@"
 fi
@@ -134,9 +140,6 @@ result() {   # TEXT N
 
 over_loopback() {   # N: sshds of one account on 127.0.0.1; the host's side is the same for all, so one agent serves them
     local n=$1 i arch
-    export FLEETMARK_BUILD=${FLEETMARK_BUILD:-$ROOT/build/release} FLEETMARK_ROOT=$ROOT
-    # shellcheck source=../flow/sshd.bash
-    . "$ROOT/tests/flow/sshd.bash"
     CTL=(env) PORT=20000 HOME=$T/user
     export HOME
     mkdir -p "$HOME"
