@@ -27,7 +27,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/fleetmark-bench-XXXXXX")
 export FLEETMARK_LAB=$T/net LAB_CACHE=${LAB_CACHE:-$ROOT/.cache/lab} FLEETMARK_HOME=$T/fm LAB_HOME_MB=64
 lab() { "$ROOT/deploy/lab.sh" "$@"; }
 SSHDS=()
-trap 'kill "${SSHDS[@]}" 2> /dev/null; lab down; rm -rf "$T"' EXIT
+trap 'for p in "${SSHDS[@]}"; do kill "$p" 2> /dev/null || true; done; lab down; rm -rf "$T"' EXIT
 trap 'exit 130' INT TERM
 # shellcheck source=../../deploy/packages.sh
 . "$ROOT/deploy/packages.sh"

@@ -6,7 +6,7 @@
 #   frozen   a host whose processes are stopped while it measures: until its loss is told
 #   resume   from the start of `run` to the first host connected, on a campaign of 10,000, 50,000 and 100,000 cells
 #   fleet    wall time of one campaign over 8 equal hosts (FIG_CPU per cent of a core each, 20) against one of them
-#   quiet    profile guide on one host: share of the measuring phase in which no process was measured, and packets on its link
+#   quiet    profile guide (FIG_PROFILE) on one host: share of the measuring phase in which no process was measured, and packets on its link
 #            while one was
 #
 #   tests/bench/fleet_figures.sh [PART...]
@@ -19,7 +19,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/fleetmark-bench-XXXXXX")
 export FLEETMARK_LAB=$T/net LAB_CACHE=${LAB_CACHE:-$ROOT/.cache/lab} FLEETMARK_HOME=$T/fm
 lab() { "$ROOT/deploy/lab.sh" "$@"; }
 SNIFF=
-trap '[ -z "$SNIFF" ] || kill "$SNIFF" 2> /dev/null; lab down; rm -rf "$T"' EXIT
+trap '[ -z "$SNIFF" ] || kill "$SNIFF" 2> /dev/null || true; lab down; rm -rf "$T"' EXIT
 trap 'exit 130' INT TERM
 say() { printf '%-8s %s\n' "$PART" "$*"; }
 die() { echo "fleet_figures: $PART: $*" >&2; exit 1; }
@@ -151,16 +151,21 @@ int main(int n, char **v)
 		return 1;
 	for (;;) {
 		struct timespec t;
-		long len = recv(s, m, sizeof m, 0);
+		struct sockaddr_ll from = {0};
+		socklen_t size = sizeof from;
+		long len = recvfrom(s, m, sizeof m, 0, (struct sockaddr *)&from, &size), head, carried = 0;
 		clock_gettime(CLOCK_BOOTTIME, &t);
-		if (len > 14)
-			printf("%lld%09ld %ld %02x%02x\n", (long long)t.tv_sec, t.tv_nsec, len, m[12], m[13]);
+		if (len < 54 || m[12] != 8 || m[13] != 0 || m[23] != 6)
+			continue; /* only TCP over IPv4 is ours */
+		head = 4 * (m[14] & 15);
+		carried = m[16] * 256 + m[17] - head - 4 * (m[14 + head + 12] >> 4);
+		printf("%lld%09ld %s %ld\n", (long long)t.tv_sec, t.tv_nsec, from.sll_pkttype == PACKET_OUTGOING ? "to" : "from", carried);
 	}
 }
 END
     gcc -O2 -o "$T/sniff" "$T/sniff.c"
     lab ctl "$T/sniff" v1 > "$T/packets" & SNIFF=$!
-    start q --profile guide
+    start q --profile "${FIG_PROFILE:-guide}"
     wait $RUN || die "$(tail -n 3 "$T/q.err")"
     kill "$SNIFF"; SNIFF=
     # started_ns counts from boot_ns in the header of the spool; a process's windows lie in its last wall_ns
@@ -171,8 +176,8 @@ END
         END {all = end - first; n = asort_(gap, g); printf "%d processes in %.1f s: %.2f %% of that time none was measured; median gap %.1f ms, longest %.1f ms\n", NR, all / 1e9, 100 * (all - busy) / all, gap[int((g + 1) / 2)] / 1e6, gap[g] / 1e6}
         function asort_(a, n,  i, j, x) {for (i = 2; i <= n; i++) {x = a[i]; for (j = i - 1; j > 0 && a[j] > x; j--) a[j + 1] = a[j]; a[j + 1] = x} return n}' "$T/trials" > "$T/idle"
     say "$(cat "$T/idle")"
-    awk 'FNR == NR {from[NR] = $1; to[NR] = $2; n = NR; next} $1 >= from[1] && $1 <= to[n] {all++; for (i = 1; i <= n; i++) if ($1 >= from[i] && $1 <= to[i]) {in_trial++; kind[$3]++; break}}
-        END {printf "packets on the link: %d in the measuring phase, %d of them while a process was measured", all, in_trial; for (k in kind) printf " (%d of type %s)", kind[k], k; print ""}' "$T/trials" "$T/packets" > "$T/idle"
+    awk 'FNR == NR {from[NR] = $1; to[NR] = $2; n = NR; next} $1 >= from[1] && $1 <= to[n] {for (i = 1; i <= n; i++) if ($1 >= from[i] && $1 <= to[i]) {k = $2 ($3 > 0 ? " with bytes" : " empty"); seen[k]++; break}}
+        END {printf "packets on the line to the host while a process was measured: to it %d with bytes of ours, %d acknowledgements; from it %d with bytes, %d acknowledgements", seen["to with bytes"], seen["to empty"], seen["from with bytes"], seen["from empty"]; print ""}' "$T/trials" "$T/packets" > "$T/idle"
     say "$(cat "$T/idle")"
 }
 
