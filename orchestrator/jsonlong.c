@@ -206,17 +206,16 @@ int fm_json_long_open(struct fm_json_long *d, size_t max, struct fm_json **rest)
 {
 	struct lines l = {.d = d, .window = FM_BUF_INIT(ELEMENT_MAX + PIECE)};
 	struct fm_buf text = FM_BUF_INIT(max);
-	char *opening = fm_sprintf("  \"%s\": [\n", d->key), what[120];
+	char *opening = fm_sprintf("  \"%s\": [\n", d->key);
 	int rc = opening == NULL ? FM_ERR_MEMORY : FM_OK;
 
 	*rest = NULL;
 	d->first = 0;
 	d->line = 0;
 	if (rc == FM_OK && (rc = skeleton(&l, d, opening, &text)) == FM_OK) {
-		/* lines behind the array have other numbers here */
-		snprintf(what, sizeof what, d->first == 0 ? "%.80s" : "%.80s, its %.20s left out",
-		        d->what, d->key);
-		rc = fm_json_read(what, text.data == NULL ? "" : text.data, text.len, max, rest);
+		rc = fm_json_read(d->what, text.data == NULL ? "" : text.data, text.len, max, rest);
+		if (rc == FM_ERR_FORM && d->first != 0) /* lines have other numbers then */
+			rc = fm_wrap(rc, "with its %s left out", d->key);
 	}
 	free(opening);
 	fm_buf_free(&text);
