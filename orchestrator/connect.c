@@ -9,6 +9,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +19,8 @@
 #include <unistd.h>
 
 #define ADDRESS_WAIT    (10 * FM_S)
+#define RESOLVER_WAIT   (20 * FM_S) /* glibc asks two servers twice in that time */
 #define USER_TIMEOUT_MS 30000
-#define SLICE_MS        100 /* of a lookup, between looks at the wake descriptor */
 
 static void set_options(int fd)
 {
@@ -62,78 +65,116 @@ static int try_address(const struct addrinfo *a, int wake, uint64_t deadline, in
 	return FM_OK;
 }
 
-/* What one lookup needs until the resolver's thread is done with it. */
+/* A lookup in a thread of its own, since no resolver call has a deadline. Two hold it: who asks and
+ * the thread; the later one to let go frees it, so one that is given up costs a few hundred bytes
+ * until the resolver answers. */
 struct lookup {
-	struct addrinfo hints;
-	struct gaicb request;
 	char host[300], service[8];
+	struct addrinfo hints, *found;
+	int status, error; /* of getaddrinfo; errno with EAI_SYSTEM */
+	int done[2];       /* a pipe: the thread closes its end when it has an answer */
+	atomic_int holders;
 };
 
-/* Asks the resolver, at most until deadline or a wake. A lookup that is given up and cannot be
- * cancelled still belongs to the resolver's thread, so its few hundred bytes are left to it. */
-static int look_up(struct lookup *l, int wake, uint64_t deadline, int *status)
+static void let_go(struct lookup *l)
 {
-	struct gaicb *list[1] = {&l->request};
-	struct pollfd none = {.fd = -1};
-	const struct timespec slice = {0, SLICE_MS * 1000000};
-	int rc = FM_OK;
+	if (atomic_fetch_sub(&l->holders, 1) > 1)
+		return;
+	if (l->found != NULL)
+		freeaddrinfo(l->found);
+	free(l);
+}
 
-	*status = getaddrinfo_a(GAI_NOWAIT, list, 1, NULL);
-	if (*status != 0)
+static void *ask(void *arg)
+{
+	struct lookup *l = arg;
+
+	l->status = getaddrinfo(l->host, l->service, &l->hints, &l->found);
+	l->error = errno;
+	close(l->done[1]);
+	let_go(l);
+	return NULL;
+}
+
+/* The thread blocks all signals: they are for the main thread. */
+static int start_asking(struct lookup *l)
+{
+	pthread_t thread;
+	sigset_t all, old;
+	int error;
+
+	if (pipe2(l->done, O_CLOEXEC) != 0)
+		return fm_fail_errno("a pipe for the resolver");
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	atomic_fetch_add(&l->holders, 1);
+	error = pthread_create(&thread, NULL, ask, l);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (error == 0) {
+		pthread_detach(thread);
 		return FM_OK;
-	while (rc == FM_OK && gai_error(&l->request) == EAI_INPROGRESS) {
-		(void)gai_suspend((const struct gaicb *const *)list, 1, &slice);
-		rc = fm_transport_wait(&none, 1, wake, fm_now_ns());
-		if (rc == FM_ERR_TIMEOUT)
-			rc = fm_now_ns() < deadline ? FM_OK : FM_ERR_TIMEOUT;
 	}
-	*status = gai_error(&l->request);
-	if (rc != FM_OK && *status == EAI_INPROGRESS && gai_cancel(&l->request) == EAI_CANCELED)
-		*status = EAI_CANCELED;
+	atomic_fetch_sub(&l->holders, 1);
+	close(l->done[0]);
+	close(l->done[1]);
+	errno = error;
+	return fm_fail_errno("a thread for the resolver");
+}
+
+/* Asks the resolver, at most RESOLVER_WAIT, until deadline or a wake; l->status and l->found are
+ * set with FM_OK.
+ */
+static int look_up(struct lookup *l, int wake, uint64_t deadline)
+{
+	uint64_t most = fm_now_ns() + RESOLVER_WAIT;
+	struct pollfd p;
+	int rc = start_asking(l);
+
+	if (rc != FM_OK)
+		return rc;
+	p = (struct pollfd){l->done[0], POLLIN, 0};
+	rc = fm_transport_wait(&p, 1, wake, most < deadline ? most : deadline);
+	if (rc == FM_ERR_TIMEOUT)
+		rc = fm_fail(FM_ERR_RESOLVE, "%s: the resolver does not answer", l->host);
+	close(l->done[0]);
 	return rc;
 }
 
 /* The addresses of a name; *out is freed with freeaddrinfo. Literals never leave this thread. */
-static int resolve(const char *host, int port, int family, int wake, uint64_t deadline,
-        struct addrinfo **out)
+static int resolve(
+        const char *host, int port, int family, int wake, uint64_t deadline, struct addrinfo **out)
 {
 	struct lookup *l = fm_alloc(sizeof *l);
-	int status, rc = FM_OK;
+	int rc = FM_OK;
 
 	*out = NULL;
 	if (l == NULL)
 		return FM_ERR_MEMORY;
 	memset(l, 0, sizeof *l);
+	atomic_init(&l->holders, 1);
 	snprintf(l->host, sizeof l->host, "%s", host);
 	snprintf(l->service, sizeof l->service, "%d", port);
 	l->hints = (struct addrinfo){.ai_family = family,
 	        .ai_socktype = SOCK_STREAM,
 	        .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST};
-	status = getaddrinfo(host, l->service, &l->hints, out);
-	if (status == EAI_NONAME) {
+	l->status = getaddrinfo(l->host, l->service, &l->hints, &l->found);
+	l->error = errno;
+	if (l->status == EAI_NONAME) {
 		l->hints.ai_flags = AI_NUMERICSERV;
-		l->request = (struct gaicb){.ar_name = l->host,
-		        .ar_service = l->service,
-		        .ar_request = &l->hints};
-		rc = look_up(l, wake, deadline, &status);
-		*out = status == 0 ? l->request.ar_result : NULL;
+		rc = look_up(l, wake, deadline);
 	}
-	if (rc == FM_ERR_TIMEOUT)
-		rc = fm_fail(FM_ERR_RESOLVE, "%s: the resolver does not answer", host);
-	else if (rc == FM_OK && status != 0)
+	if (rc == FM_OK && l->status != 0)
 		rc = fm_fail(FM_ERR_RESOLVE, "%s: %s", host,
-		        status == EAI_SYSTEM ? strerror(errno) : gai_strerror(status));
-	if (rc != FM_OK && *out != NULL) {
-		freeaddrinfo(*out);
-		*out = NULL;
+		        l->status == EAI_SYSTEM ? strerror(l->error) : gai_strerror(l->status));
+	if (rc == FM_OK) {
+		*out = l->found;
+		l->found = NULL;
 	}
-	if (status != EAI_INPROGRESS)
-		free(l);
+	let_go(l);
 	return rc;
 }
 
-int fm_connect(
-        const char *host, int port, int family, int wake, uint64_t deadline, int *fd)
+int fm_connect(const char *host, int port, int family, int wake, uint64_t deadline, int *fd)
 {
 	struct addrinfo *list = NULL;
 	int rc;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# connect.sh: names and keys: a name whose first address is a black hole, a resolver that takes seconds, a server with host keys of two
+# connect.sh: names and keys: a name whose first address is a black hole, a resolver that takes seconds or never answers, a server with host keys of two
 # types, an agent full of keys (T03, T08, T10 of README.md).
 set -euo pipefail
 : "${FLEETMARK_BUILD:?}" "${FLEETMARK_ROOT:?}"
@@ -93,12 +93,13 @@ cat > slowdns.c << 'END'
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-int main(void)
+int main(int argc, char **argv) /* with an argument: no answer at all */
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(53)}, from;
 	unsigned char m[600];
 	int s = socket(AF_INET, SOCK_DGRAM, 0);
 
+	(void)argv;
 	a.sin_addr.s_addr = htonl(0x7f000001);
 	if (bind(s, (struct sockaddr *)&a, sizeof a) != 0)
 		return 1;
@@ -106,7 +107,7 @@ int main(void)
 		socklen_t len = sizeof from;
 		long n = recvfrom(s, m, 512, 0, (struct sockaddr *)&from, &len);
 
-		if (n < 17 || fork() != 0)
+		if (n < 17 || argc > 1 || fork() != 0)
 			continue;
 		sleep(4);
 		m[2] |= 0x80;
@@ -133,5 +134,20 @@ kill -0 $DNS || fail "the slow resolver does not run"
 { system late 'address = late.test' "${trusted[@]}"; system fast 'address = 127.0.0.1' "${trusted[@]}"; } > fleet.ini
 measured
 apart late 2 40
+kill $DNS
+
+step "T03: a resolver that never answers is transport/resolve at the deadline; the other host is reached"
+printf 'nameserver 127.0.0.1\noptions timeout:30 attempts:5\n' > resolv.conf   # some 150 s of its own
+sleep 5   # its last answers hold the port
+./slowdns mute & DNS=$!
+sleep 0.2
+kill -0 $DNS || fail "the mute resolver does not run"
+{ system mute 'address = mute.test' "${trusted[@]}"; system fast 'address = 127.0.0.1' "${trusted[@]}"; } > fleet.ini
+measured
+[ "$(jq -rs '[.[] | select(.event == "error" and .system == "mute")][0] | .class + "/" + .reason' out)" = transport/resolve ] || { cat out err; fail "a mute resolver is not transport/resolve"; }
+jq -es 'any(.[]; .event == "counter" and .system == "fast")' out > /dev/null || { cat out err; fail "the other host was not reached"; }
+grep -q 'the resolver does not answer' out || { cat out err; fail "a mute resolver is not told by name"; }
+echo "     $t s in all"
+[ "$t" -le 50 ] || fail "a mute resolver took $t s"
 kill $DNS
 step ok
