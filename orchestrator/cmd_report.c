@@ -5,23 +5,41 @@
 #include "orchestrator/report.h"
 #include "protocol/digest.h"
 #include "protocol/fs.h"
+#include "protocol/seal.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int report_data(const struct fm_options *o)
+static int report_data(const struct fm_options *o, bool *differs)
 {
+	int rc;
+
 	if (o->argc != 0)
 		return fm_fail(FM_ERR_USAGE, "report: a tree and --data DIR exclude each other");
 	if (o->output == NULL)
 		return fm_fail(
 		        FM_ERR_USAGE, "report --data DIR: -o FOLDER says where the pages go");
-	return fm_report_data(o->data, o->root, o->layout, o->output, o->check);
+	rc = fm_report_data(o->data, o->root, o->layout, o->output, o->check);
+	*differs = rc == FM_ERR_DIGEST;
+	return rc;
 }
 
-static int report_tree(const struct fm_options *o)
+/* A sealed tree in which a file is missing, extra or changed gets no pages. Whether the right key
+ * sealed it is what `verify` tells. */
+static int check_files(int tree, const char *name)
+{
+	int rc = fm_seal_check_files(tree, FM_SEAL_TREE);
+
+	return rc == FM_OK ? FM_OK
+	                   : fm_wrap(rc,
+	                             "%s is not what was sealed, so it gets no pages "
+	                             "(fleetmark verify lists all that is wrong)",
+	                             name);
+}
+
+static int report_tree(const struct fm_options *o, bool *differs)
 {
 	int tree = -1, out = -1, rc;
 	bool sealed;
@@ -41,7 +59,9 @@ static int report_tree(const struct fm_options *o)
 		        "published harness is read by --data",
 		        o->argv[0]);
 	}
-	sealed = faccessat(tree, "MANIFEST.sha256.sig", F_OK, 0) == 0;
+	sealed = faccessat(tree, FM_SIG_NAME, F_OK, 0) == 0;
+	if (sealed && (rc = check_files(tree, o->argv[0])) != FM_OK)
+		goto out;
 	if (o->output == NULL) {
 		/* a sealed tree is never written into: its pages are compared */
 		rc = fm_report_tree_to(tree, tree, o->base, o->check || sealed, true);
@@ -59,17 +79,20 @@ static int report_tree(const struct fm_options *o)
 		if (rc == FM_OK && !o->check)
 			fm_say("report: data/ and pages written to %s", o->output);
 	}
+	*differs = rc == FM_ERR_DIGEST;
+out:
 	close(tree);
 	return rc;
 }
 
 int fm_cmd_report(const struct fm_options *o, int *status)
 {
+	bool differs = false;
 	int rc = fm_crypto_init();
 
 	if (rc == FM_OK)
-		rc = o->data != NULL ? report_data(o) : report_tree(o);
-	if (rc != FM_ERR_DIGEST)
+		rc = o->data != NULL ? report_data(o, &differs) : report_tree(o, &differs);
+	if (!differs)
 		return rc;
 	fm_out_error(rc, NULL, "report",
 	        NULL); /* a difference found: exit status 1, as `cmp` and `diff` have it */

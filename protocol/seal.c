@@ -115,3 +115,19 @@ int fm_seal_check(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub
 	fm_manifest_free(&parsed);
 	return rc;
 }
+
+int fm_seal_check_files(int dirfd, enum fm_seal_kind kind)
+{
+	size_t files = fm_seal_limits(kind)->files;
+	struct fm_buf text = FM_BUF_INIT(0);
+	struct fm_manifest m = {NULL, 0, NULL};
+	int rc;
+
+	if ((rc = read_part(dirfd, FM_MANIFEST_NAME, files * LINE_MAX_BYTES, &text)) == FM_OK &&
+	        (rc = fm_manifest_take(&text, files, &m)) == FM_OK &&
+	        (rc = check_outside(kind, &m)) == FM_OK)
+		rc = fm_manifest_check(dirfd, kind, &m, NULL, NULL);
+	fm_manifest_free(&m);
+	fm_buf_free(&text);
+	return rc;
+}

@@ -20,6 +20,10 @@ FM_CHECK int fm_seal(int dirfd, enum fm_seal_kind kind, const struct fm_identity
 FM_CHECK int fm_seal_check(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub,
         char hex[65], struct fm_manifest *m);
 
+/* Grammar and every file, without the signature: that nothing changed since it was sealed, not who
+ * sealed it. */
+FM_CHECK int fm_seal_check_files(int dirfd, enum fm_seal_kind kind);
+
 /* Only signature and grammar, no other file is opened: for folders whose files are fetched or
  * checked by others. */
 FM_CHECK int fm_seal_check_manifest(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub,

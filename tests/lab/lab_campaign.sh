@@ -41,6 +41,12 @@ pages() {
     grep -qi 'not for publication' "$TREE/hash-31/perf_x86_1.md" && grep -qi emulated "$TREE/hash-31/perf_arm_1.md"
 }
 report_is_stable() { cp -a "$TREE" "$WORK/copy" && gives 0 fleetmark report "$WORK/copy" && diff -r "$TREE" "$WORK/copy"; }
+a_changed_tree_gets_no_pages() {
+    local f
+    f=$(find "$WORK/copy/bundles" -name '*.tsv' -type f -print -quit)
+    printf 'x' >> "$f"
+    gives 4 fleetmark report "$WORK/copy" -o "$WORK/nopages" && [ ! -e "$WORK/nopages" ] && gives 4 fleetmark report "$WORK/copy"
+}
 flip() { FLEETMARK=$FLEETMARK_BUILD/fleetmark "$FLEETMARK_ROOT/deploy/flip-byte.sh" "$TREE" "$PUB" "$@"; }
 
 check "plan contacts nobody and names both" plan_contacts_nobody
@@ -55,6 +61,7 @@ check "verify-tree.sh accepts it and prints the same number" verifies_stock
 check "one bundle by hand with ssh-keygen and sha256sum" by_hand
 check "the pages are there and say what they are" pages
 check "the pages come out again byte for byte" report_is_stable
+check "a tree with a changed sample gets no pages" a_changed_tree_gets_no_pages
 check "a changed sample is refused by both and named" flip
 check "a changed page is refused by both and named" flip summary_x86_1.md
 check "a changed evidence file is refused by both and named" flip bundles/arm_1/hash-31/evidence.json

@@ -52,6 +52,11 @@ static void sealed_and_checked(void **state)
 	/* A time stamp is no file of the seal. */
 	scratch_put(&s, FM_TSR_NAME, "new");
 	assert_ok(fm_seal_check(s.fd, FM_SEAL_BUNDLE, fm_identity_public(id), NULL, NULL));
+	/* The files alone, whoever sealed them. */
+	scratch_put(&s, FM_SIG_NAME, "nobody's");
+	assert_ok(fm_seal_check_files(s.fd, FM_SEAL_BUNDLE));
+	scratch_put(&s, "kat/extra", "x");
+	assert_fails(FM_ERR_DIGEST, "kat/extra", fm_seal_check_files(s.fd, FM_SEAL_BUNDLE));
 	scratch_close(&s);
 }
 
