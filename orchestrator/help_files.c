@@ -54,7 +54,9 @@ static void man_text(const char *help)
 		char line[900], text[2000];
 
 		snprintf(line, sizeof line, "%.*s", (int)len, help);
-		put("%s", plain(line, text));
+		/* a line that begins so would be a list, a heading, a macro or a comment */
+		put("%s%s", line[0] != '\0' && strchr("-.#;", line[0]) != NULL ? "\\" : "",
+		        plain(line, text));
 		help += len + (help[len] == '\n');
 	}
 	put("%s", "");
