@@ -61,7 +61,7 @@ int fm_clockcheck_due(struct fm_job *j)
 {
 	const uint64_t now = now_ns();
 
-	if (now - j->clock_last_ns < MINUTE + (now - j->clock_began_ns) / TENTH ||
+	if (fm_job_late(j) || now - j->clock_last_ns < MINUTE + (now - j->clock_began_ns) / TENTH ||
 	        j->clock_count + 1 >= FM_CLOCK_CHECKS)
 		return FM_OK;
 	return fm_clockcheck_take(j);

@@ -44,7 +44,8 @@ list_files() { # FOLDER OUT
         { path = $0; sub(/^[^ ]* [^ ]* /, "", path) }
         $1 != "f" && $1 != "d" { print path "\tneither a plain file nor a folder"; exit }
         $1 == "d" { next }
-        $2 > 67108864 { print path "\tlarger than 64 MiB"; exit }
+        $2 > 67108864 && path ~ /^(bundles|plan|trust)\// { print path "\tlarger than 64 MiB"; exit }
+        $2 > 536870912 { print path "\tlarger than 512 MiB"; exit }
         path ~ /\.sig$/ && $2 > 4096 { print path "\tlarger than 4096 bytes"; exit }
         path ~ /^trust\// { if ($2 > 1048576 || (trust += $2) > 16777216) { print path "\ttrust/ is larger than allowed"; exit } }
         path ~ /^plan\// { if ((plan += $2) > 268435456) { print path "\tplan/ is larger than allowed"; exit } }

@@ -15,7 +15,7 @@ static const struct {
         [FM_SEAL_TRUST] = {{1024, 1 * MIB, 16 * MIB}, "trust.v1@fleetmark"},
         [FM_SEAL_PLAN] = {{4096, 64 * MIB, 256 * MIB}, "plan.v1@fleetmark"},
         [FM_SEAL_BUNDLE] = {{16384, 64 * MIB, 512 * MIB}, "bundle.v1@fleetmark"},
-        [FM_SEAL_TREE] = {{4000000, 64 * MIB, 0}, "tree.v1@fleetmark"},
+        [FM_SEAL_TREE] = {{4000000, 512 * MIB, 0}, "tree.v1@fleetmark"},
 };
 
 const struct fm_seal_limits *fm_seal_limits(enum fm_seal_kind kind)

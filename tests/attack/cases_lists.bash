@@ -33,6 +33,7 @@ B24 | HC | form      | host.txt: is not listed in the b  | host.txt: .*not liste
 B25 | HC | digest    | host.txt: differs from its line i | host.txt: differs                  | bundle manifest with another digest
 B26 | HC | form      | names MANIFEST.sha256             | names a manifest                   | bundle manifest names itself
 B42 | -  | size      | ns.txt: has 2147483648 bytes      | ns.txt: larger than 64 MiB         | a file of 2 GiB, all of it holes
+B45 | -  | size      | cells.csv: has 536870913 bytes     | cells.csv: larger than 512 MiB     | an export one byte larger than allowed, all of it holes
 B43 | -  | form      | host.txt: is neither a plain      | host.txt: neither a plain file     | a socket in place of a file
 B44 | HC | form      | tiny-1: manifest: .*one line      | MANIFEST.sha256: empty             | an empty bundle
 B30 | HC | form      | evidence.json: .*: unknown field  | evidence.json: .*unknown field     | unknown field, deep
@@ -108,6 +109,7 @@ B23() { lines '1p'; }
 B24() { lines '/ env\/host.txt$/d'; }
 B25() { lines "s,^[0-9a-f]*(  env/host.txt)\$,$(printf x | sha)\\1,"; }
 B42() { truncate -s 2G "$X/samples/$STEM.ns.txt"; }
+B45() { truncate -s 536870913 tree/data/cells.csv; }
 B43() { rm "$X/env/host.txt"; perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) && bind(S, sockaddr_un($ARGV[0])) or die "$!"' "$X/env/host.txt"; }
 B44() { find "$X" -mindepth 1 -delete; : > "$X/MANIFEST.sha256"; sign_bundle x86_1 tiny-1; }
 B26() { lines "1i $(printf x | sha)  MANIFEST.sha256"; }
