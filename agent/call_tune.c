@@ -9,6 +9,7 @@
 int fm_call_tune(struct fm_attach *at, struct fm_text *call, struct fm_buf *reply)
 {
 	struct fm_tune_items items = {.count = 0};
+	struct fm_tune_sudo sudo = {.refused = false};
 	const char *mode;
 	char boot[65], word[8];
 	int64_t cpu = -1;
@@ -24,11 +25,11 @@ int fm_call_tune(struct fm_attach *at, struct fm_text *call, struct fm_buf *repl
 		return fm_fail(FM_ERR_FORM, "tune: cpu %lld", (long long)cpu);
 	fm_facts_boot(boot);
 	if (strcmp(word, "restore") == 0) {
-		rc = fm_tune_restore(at->agent->dir, boot, "", &items);
+		rc = fm_tune_restore(at->agent->dir, boot, "", &items, &sudo);
 	} else if (strcmp(word, "list") == 0 || strcmp(word, "apply") == 0) {
 		fm_tune_list("", cpu < 0 ? fm_facts_cpu_last() : (int)cpu, &items);
 		if (word[0] == 'a')
-			rc = fm_tune_apply(at->agent->dir, boot, "", &items);
+			rc = fm_tune_apply(at->agent->dir, boot, "", &items, &sudo);
 	} else {
 		rc = fm_fail(FM_ERR_FORM, "tune: mode must be list, apply or restore");
 	}
@@ -38,5 +39,8 @@ int fm_call_tune(struct fm_attach *at, struct fm_text *call, struct fm_buf *repl
 		rc = fm_text_put(reply, "setting", "%s %s %s %s %s", x->outcome, x->path, x->old,
 		        x->wanted, x->now[0] == '\0' ? "-" : x->now);
 	}
+	if (rc == FM_OK && sudo.refused)
+		rc = fm_text_put(reply, "privilege", "sudo -n: %s",
+		        sudo.said[0] == '\0' ? "refused" : sudo.said);
 	return rc;
 }

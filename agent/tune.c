@@ -7,13 +7,8 @@
 #include "protocol/jobtext.h"
 
 #include <errno.h>
-#include <fcntl.h>
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static void value_of(const char *root, const char *path, char out[FM_TUNE_TEXT])
 {
@@ -25,43 +20,13 @@ static void value_of(const char *root, const char *path, char out[FM_TUNE_TEXT])
 	snprintf(out, FM_TUNE_TEXT, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* The same write by `sudo -n tee`: this process has no rights of its own. */
-static bool write_as_root(const char *full, const char *value)
+static bool write_value(
+        const char *root, const char *path, const char *value, struct fm_tune_sudo *sudo)
 {
-	int in[2], status = -1;
-	pid_t pid;
-
-	if (geteuid() == 0 || pipe2(in, O_CLOEXEC) != 0)
-		return false;
-	if ((pid = fork()) == 0) {
-		int null = open("/dev/null", O_RDWR);
-
-		if (null < 0 || dup2(in[0], 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
-			_exit(126);
-		execl("/usr/bin/sudo", "sudo", "-n", "/usr/bin/tee", full, (char *)NULL);
-		_exit(127);
-	}
-	close(in[0]);
-	if (pid > 0)
-		(void)!write(in[1], value, strlen(value));
-	close(in[1]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static bool write_value(const char *root, const char *path, const char *value)
-{
-	char full[2 * FM_TUNE_TEXT], line[FM_TUNE_TEXT + 1];
-	size_t len = (size_t)snprintf(line, sizeof line, "%s\n", value);
-	bool good;
-	int fd;
+	char full[2 * FM_TUNE_TEXT];
 
 	snprintf(full, sizeof full, "%s%s", root, path);
-	if ((fd = open(full, O_WRONLY | O_TRUNC | O_CLOEXEC)) < 0)
-		return (errno == EACCES || errno == EPERM) && write_as_root(full, line);
-	good = write(fd, line, len) == (ssize_t)len;
-	return close(fd) == 0 && good;
+	return fm_tune_write(full, value, sudo);
 }
 
 /* "<path> <old> <wanted>"; a value of no bytes or with a space is never changed. */
@@ -132,7 +97,8 @@ static void keep(struct fm_tune_items *kept, const struct fm_tune_item *x)
 		kept->at[kept->count++] = *x;
 }
 
-int fm_tune_apply(int dirfd, const char *boot, const char *root, struct fm_tune_items *items)
+int fm_tune_apply(int dirfd, const char *boot, const char *root, struct fm_tune_items *items,
+        struct fm_tune_sudo *sudo)
 {
 	struct fm_tune_items kept;
 	bool same;
@@ -148,7 +114,7 @@ int fm_tune_apply(int dirfd, const char *boot, const char *root, struct fm_tune_
 		return rc;
 	for (size_t i = 0; i < items->count; i++) {
 		struct fm_tune_item *x = &items->at[i];
-		bool written = write_value(root, x->path, x->wanted);
+		bool written = write_value(root, x->path, x->wanted, sudo);
 
 		value_of(root, x->path, x->now);
 		x->outcome = strcmp(x->now, x->wanted) == 0 ? "set" : written ? "kept" : "refused";
@@ -156,7 +122,8 @@ int fm_tune_apply(int dirfd, const char *boot, const char *root, struct fm_tune_
 	return FM_OK;
 }
 
-int fm_tune_restore(int dirfd, const char *boot, const char *root, struct fm_tune_items *out)
+int fm_tune_restore(int dirfd, const char *boot, const char *root, struct fm_tune_items *out,
+        struct fm_tune_sudo *sudo)
 {
 	struct fm_tune_items state;
 	bool same, left = false;
@@ -179,7 +146,7 @@ int fm_tune_restore(int dirfd, const char *boot, const char *root, struct fm_tun
 			continue;
 		}
 		if (strcmp(x->now, x->old) != 0)
-			(void)write_value(root, x->path, x->old);
+			(void)write_value(root, x->path, x->old, sudo);
 		value_of(root, x->path, x->now);
 		x->outcome = strcmp(x->now, x->old) == 0 ? "restored" : "refused";
 		left = left || strcmp(x->now, x->old) != 0;

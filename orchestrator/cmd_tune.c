@@ -22,6 +22,8 @@ struct setting {
 struct settings {
 	struct setting at[SETTINGS];
 	size_t count;
+	char privilege[256]; /* why the host's sudo did not help, empty if it was not asked or did
+	                      */
 };
 
 static int call(
@@ -33,6 +35,7 @@ static int call(
 	int rc = fm_call_begin(&text, "tune");
 
 	out->count = 0;
+	out->privilege[0] = '\0';
 	if (rc == FM_OK)
 		rc = fm_text_put(&text, "cpu", "%d", sys->cpu);
 	if (rc == FM_OK)
@@ -51,6 +54,8 @@ static int call(
 			        FM_ERR_FORM, "tune: the host's answer has a line '%.60s'", value);
 		out->count++;
 	}
+	if (rc == FM_OK && fm_text_maybe(&reply, "privilege", &value))
+		fm_escape(value, strlen(value), out->privilege, sizeof out->privilege);
 	if (rc == FM_OK)
 		rc = fm_text_close(&reply);
 	fm_text_free(&reply);
@@ -78,8 +83,29 @@ static bool bad(const struct setting *x)
 	       strcmp(x->outcome, "foreign") == 0;
 }
 
+/* What nobody but the administrator can do. */
+static void tell_privilege(const struct fm_system *sys, const struct settings *list)
+{
+	char text[400];
+
+	snprintf(text, sizeof text,
+	        "%s: these need rights that neither the login has nor sudo gives without a "
+	        "password; as the administrator:",
+	        list->privilege);
+	fm_result("%s: host-state/privilege: %s", sys->name, text);
+	fm_out_event(&(struct fm_event){.event = "failed",
+	        .system = sys->name,
+	        .stage = "tune",
+	        .klass = "host-state",
+	        .reason = "privilege",
+	        .text = text,
+	        .quiet = true});
+}
+
 static void print(const struct fm_system *sys, const struct settings *list, bool back)
 {
+	if (list->privilege[0] != '\0')
+		tell_privilege(sys, list);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct setting *x = &list->at[i];
 		const char *to = back ? x->old : x->wanted;

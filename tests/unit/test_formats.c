@@ -256,7 +256,7 @@ static void check_tune(const struct example *e)
 	scratch_put(&host, "sys/devices/system/cpu/cpu6/online", "0\n");
 	scratch_put(&host, "proc/sys/kernel/perf_event_paranoid", "2\n");
 	scratch_put(&work, FM_TUNE_STATE, e->text);
-	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items));
+	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
 	assert_int_equal(items.count, 3);
 	assert_string_equal(
 	        items.at[2].path, "/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor");
