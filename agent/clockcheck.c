@@ -33,6 +33,7 @@ int fm_clockcheck_take(struct fm_job *j)
 	struct fm_buf order = FM_BUF_INIT(1000);
 	struct fm_child child = {.out_fd = -1, .result_fd = -1};
 	struct fm_run run;
+	int64_t width;
 	int rc;
 
 	memset(&run, 0, sizeof run);
@@ -49,6 +50,9 @@ int fm_clockcheck_take(struct fm_job *j)
 		c->hz = fm_run_int(&run, "measured_hz", -1);
 		c->iqr_ppm = fm_run_int(&run, "iqr_ppm", -1);
 		c->tick_hz = fm_run_int(&run, "tick_hz", -1);
+		width = fm_run_int(&run, "width_high_milli", -1);
+		if (width > j->counter.width_milli)
+			j->counter.width_milli = width;
 	}
 	j->clock_last_ns = now_ns();
 	fm_run_free(&run);

@@ -55,6 +55,7 @@ int fm_hostcheck_counter(const struct fm_agent *a, int cpu, const char *wanted,
 	out->measured_hz = fm_run_int(&run, "measured_hz", -1);
 	out->iqr_ppm = fm_run_int(&run, "iqr_ppm", -1);
 	out->tick_hz = fm_run_int(&run, "tick_hz", -1);
+	out->width_milli = fm_run_int(&run, "width_high_milli", -1);
 	for (size_t i = 0; rc == FM_OK && i < run.fact_count; i++) {
 		char **slot;
 

@@ -11,8 +11,9 @@ struct fm_counter {
 	char label[16], source[24], scope[16], pmu[64], core_type[64];
 	int64_t hz, resolution, read_pair_milli, truth_permille;
 	int64_t nominal_khz, measured_hz, iqr_ppm, tick_hz; /* frequency check; -1 unknown */
-	int64_t steal_before;              /* ticks of that CPU before it was chosen; -1 unknown */
-	int sibling;                       /* the other thread of its core, -1: none or unknown */
+	int64_t width_milli;  /* the most the core was seen to do at once; -1 unknown */
+	int64_t steal_before; /* ticks of that CPU before it was chosen; -1 unknown */
+	int sibling;          /* the other thread of its core, -1: none or unknown */
 	int64_t sibling_busy, sibling_all; /* ticks of that one then */
 	char **rejected;
 	size_t rejected_count;

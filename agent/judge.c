@@ -75,6 +75,19 @@ static enum fm_process_reason share(const struct fm_run *run, const struct fm_ju
 	return clock >= 0 && (clock < 995 || clock > 1005) ? FM_WHY_CLOCK_OFF : FM_WHY_NONE;
 }
 
+#define WIDTH_TELLS \
+	1500 /* thousandths: a core that does little at once does not show a neighbour */
+
+/* The core did less at once than it can, by more than a tenth, at more than a tenth of the looks:
+ * somebody else ran on its other thread. */
+static bool shared(const struct fm_judge_facts *facts, const struct fm_process *p)
+{
+	const int64_t low = p->col[FM_COL_width_low_milli];
+
+	return low >= 0 && facts->width_milli >= WIDTH_TELLS &&
+	       (double)low < 0.9 * (double)facts->width_milli;
+}
+
 /* Disturbances in the order of the guide's table. retry: whether another attempt may be better. */
 static enum fm_process_reason disturbance(const struct fm_run *run,
         const struct fm_judge_facts *facts, const struct fm_process *p, uint64_t sum, bool *retry)
@@ -97,6 +110,8 @@ static enum fm_process_reason disturbance(const struct fm_run *run,
 		*retry = facts->attempt == 1;
 		return FM_WHY_MAJFAULT;
 	}
+	if (shared(facts, p))
+		return FM_WHY_SHARED_CORE;
 	return share(run, facts, p, sum, retry);
 }
 

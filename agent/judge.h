@@ -10,6 +10,7 @@ struct fm_judge_facts {
 	int64_t throttled;      /* times the CPU quota stopped our cgroup meanwhile, -1 unknown */
 	int64_t clock_hz;       /* the core's clock as checked, 0 or -1 unknown */
 	bool core_cycles;       /* what the counts are */
+	int64_t width_milli;    /* the most this core was seen to do at once, 0 or -1 unknown */
 };
 
 /* Sets state and reason of p, whose columns hold the worker's facts. Claims of more time than there

@@ -101,6 +101,20 @@ static void check_floor(struct fm_job *j, struct fm_cell_work *cell, struct fm_p
 		fm_cell_close(cell, "failed", "measure", "below_physical_floor", text);
 }
 
+/* The most the core was seen to do at once, by the checks of the clock and by this candidate's
+ * processes: what a library says of it concerns nobody else. 0 under an emulator. */
+static int64_t width(
+        const struct fm_job *j, struct fm_candidate_work *c, const struct fm_process *p)
+{
+	const int64_t seen = p->col[FM_COL_width_high_milli];
+
+	if (seen > c->width_milli)
+		c->width_milli = seen;
+	if (j->emulated)
+		return 0;
+	return c->width_milli > j->counter.width_milli ? c->width_milli : j->counter.width_milli;
+}
+
 /* When the next process starts, since the job did. */
 static int64_t started_ns(const struct fm_candidate_work *c)
 {
@@ -119,7 +133,7 @@ static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell
         unsigned round, unsigned number, unsigned most)
 {
 	struct fm_judge_facts facts = {number, most, -1, j->counter.measured_hz,
-	        strcmp(j->counter.label, "core_cycles") == 0};
+	        strcmp(j->counter.label, "core_cycles") == 0, 0};
 	struct fm_outside before;
 	struct fm_buf order = FM_BUF_INIT(1u << 16);
 	struct fm_child child = {.out_fd = -1, .result_fd = -1};
@@ -153,6 +167,7 @@ static int attempt(struct fm_job *j, struct fm_candidate_work *c, struct fm_cell
 		cell->timed += round != 0;
 		fill(&child, &run, &p);
 		note_outside(j, &before, &p, &facts);
+		facts.width_milli = width(j, c, &p);
 		fm_judge(&child, &run, &facts, &p);
 		if (round == 0 && p.col[FM_COL_state] != FM_INVALID)
 			p.col[FM_COL_state] = FM_PLANNING;

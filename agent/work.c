@@ -14,7 +14,8 @@ const char *const fm_column_names[FM_COLUMN_COUNT] = {
 
 const char *const fm_reason_names[FM_WHY_COUNT] = {"none", "preempted", "blocked", "quota", "steal",
         "thermal", "majfault", "kernel_share", "clock_off", "cpu_changed", "counter_stopped",
-        "signal", "gate_mismatch", "canary", "no_end", "time_limit", "superseded", "impossible"};
+        "signal", "gate_mismatch", "canary", "no_end", "time_limit", "superseded", "impossible",
+        "shared_core"};
 
 static int by_operation(const void *a, const void *b)
 {

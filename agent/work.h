@@ -13,26 +13,28 @@
 
 /* Columns of env/<stem>.process.tsv in their order (FORMATS.md section 11). The first ten are the
  * agent's own. */
-#define FM_COLUMNS(X)                                                                              \
-	X(process)                                                                                 \
-	X(attempt)                                                                                 \
-	X(round)                                                                                   \
-	X(state)                                                                                   \
-	X(replaced_by)                                                                             \
-	X(reason)                                                                                  \
-	X(cpu)                                                                                     \
-	X(started_ns)                                                                              \
-	X(wall_ns)                                                                                 \
-	X(windows)                                                                                 \
-	X(first_call_ns)                                                                           \
-	X(read_pair_milli)                                                                         \
-	X(frame_milli)                                                                             \
-	X(truth_permille)                                                                          \
-	X(time_enabled_ns)                                                                         \
-	X(time_running_ns) X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns) \
-	        X(utime_us) X(stime_us) X(steal_ticks) X(throttle_delta) X(temp_start_mc)          \
-	                X(temp_end_mc) X(stack_shift) X(message_offset) X(digest_offset)           \
-	                        X(entry_mod64) X(entry_mod4096)
+#define FM_COLUMNS(X)                                                                        \
+	X(process)                                                                           \
+	X(attempt)                                                                           \
+	X(round)                                                                             \
+	X(state)                                                                             \
+	X(replaced_by)                                                                       \
+	X(reason)                                                                            \
+	X(cpu)                                                                               \
+	X(started_ns)                                                                        \
+	X(wall_ns)                                                                           \
+	X(windows)                                                                           \
+	X(first_call_ns)                                                                     \
+	X(read_pair_milli)                                                                   \
+	X(frame_milli)                                                                       \
+	X(truth_permille)                                                                    \
+	X(time_enabled_ns)                                                                   \
+	X(time_running_ns)                                                                   \
+	X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us)  \
+	        X(stime_us) X(steal_ticks) X(throttle_delta) X(temp_start_mc) X(temp_end_mc) \
+	                X(stack_shift) X(message_offset) X(digest_offset) X(entry_mod64)     \
+	                        X(entry_mod4096) X(width_low_milli) X(width_milli)           \
+	                                X(width_high_milli)
 enum fm_column {
 #define FM_COLUMN_ENUM_(name) FM_COL_##name,
 	FM_COLUMNS(FM_COLUMN_ENUM_)
@@ -61,6 +63,7 @@ enum fm_process_reason {
 	FM_WHY_TIME_LIMIT,
 	FM_WHY_SUPERSEDED,
 	FM_WHY_IMPOSSIBLE,
+	FM_WHY_SHARED_CORE,
 	FM_WHY_COUNT
 };
 extern const char *const fm_reason_names[FM_WHY_COUNT];
@@ -144,7 +147,8 @@ struct fm_candidate_work {
 	uint64_t base_ns; /* CLOCK_BOOTTIME from which started_ns of its processes counts */
 	char started_at[21], order_seed[17];
 	uint64_t started_ns;
-	uint64_t timed;                      /* processes that were timed so far in this dispatch */
+	uint64_t timed;      /* processes that were timed so far in this dispatch */
+	int64_t width_milli; /* the most its processes say the core did at once, 0 unknown */
 	int no_new_privs, landlock, seccomp; /* what the workers reported */
 	bool done;                           /* sealed with this nonce before, as sealed_sha256 */
 	char sealed_sha256[65];

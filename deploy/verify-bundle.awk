@@ -116,12 +116,12 @@ function read_table(f,   line, n, j, c, bytes) {
     for (n = 1; (getline line < (dir "/" f)) > 0; n++) {
         bytes += length(line) + 1
         if (n == 1) { if (line != header) bad(f, "line 1: not the header of FORMATS.md section 11"); continue }
-        if (split(line, c, "\t") != 33) bad(f, "line " n ": must have 33 tab-separated columns")
-        for (j = 1; j <= 33; j++)
+        if (split(line, c, "\t") != 36) bad(f, "line " n ": must have 36 tab-separated columns")
+        for (j = 1; j <= 36; j++)
             if (c[j] != "-1" && (!decimal(c[j]) || above(c[j], "9223372036854775807"))) bad(f, "line " n ": must be a decimal integer, or -1 for unknown")
         if (c[1] == "-1" || (np > 0 && !above(c[1], pid[np]))) bad(f, "line " n ": process numbers must rise")
         if (c[4] !~ /^[0-3]$/) bad(f, "line " n ": state outside 0 to 3")
-        if (!(c[6] >= 0 && c[6] <= 16)) bad(f, "line " n ": reason outside 0 to 16")
+        if (!(c[6] >= 0 && c[6] <= 18)) bad(f, "line " n ": reason outside 0 to 18")
         pid[++np] = c[1]; state[np] = c[4]; windows[np] = c[10]; count[c[4]]++
         if (np > 10000) bad(f, "more than 10000 processes")
     }
@@ -183,7 +183,7 @@ function check_cell(n,   s, rows, calls, j, e) {
 BEGIN {
     header = "process\tattempt\tround\tstate\treplaced_by\treason\tcpu\tstarted_ns\twall_ns\twindows\tfirst_call_ns\tread_pair_milli\tframe_milli\t" \
         "truth_permille\ttime_enabled_ns\ttime_running_ns\trun_delay_ns\tnvcsw\tnivcsw\tminflt\tmajflt\tthread_cpu_ns\tutime_us\tstime_us\t" \
-        "steal_ticks\tthrottle_delta\ttemp_start_mc\ttemp_end_mc\tstack_shift\tmessage_offset\tdigest_offset\tentry_mod64\tentry_mod4096"
+        "steal_ticks\tthrottle_delta\ttemp_start_mc\ttemp_end_mc\tstack_shift\tmessage_offset\tdigest_offset\tentry_mod64\tentry_mod4096\twidth_low_milli\twidth_milli\twidth_high_milli"
     nc = nb = nk = ny = nm = nt = nf = b = k = m = y = 0
     read_lists()
     check_cells()

@@ -31,6 +31,8 @@ static const struct {
         {"steal", "the hypervisor ran something else"},
         {"thermal", "the processor was throttled by heat"},
         {"majfault", "a page was read from disk"},
+        {"shared_core", "another program ran on the other thread of the same core: it did less at "
+                        "once than it can"},
         {"kernel_share", "less than 99.5 % of the time was spent in the candidate"},
         {"clock_off", "the clock of the core differed from the one measured before"},
 };

@@ -17,7 +17,8 @@ const char *const fm_proc_name[FM_PROC_COLUMNS] = {
 const char *const fm_state_name[FM_STATES] = {"accepted", "superseded", "invalid", "planning"};
 const char *const fm_reason_name[FM_REASONS] = {"none", "preempted", "blocked", "quota", "steal",
         "thermal", "majfault", "kernel_share", "clock_off", "cpu_changed", "counter_stopped",
-        "signal", "gate_mismatch", "canary", "no_end", "time_limit", "superseded", "impossible"};
+        "signal", "gate_mismatch", "canary", "no_end", "time_limit", "superseded", "impossible",
+        "shared_core"};
 
 /* A decimal below 2^64 without sign or leading zero; returns its length, 0 if there is none. */
 static size_t decimal(const char *s, size_t len, uint64_t *out)

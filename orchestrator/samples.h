@@ -46,7 +46,10 @@
 	X(MESSAGE_OFFSET, message_offset) \
 	X(DIGEST_OFFSET, digest_offset) \
 	X(ENTRY_MOD64, entry_mod64) \
-	X(ENTRY_MOD4096, entry_mod4096)
+	X(ENTRY_MOD4096, entry_mod4096) \
+	X(WIDTH_LOW_MILLI, width_low_milli) \
+	X(WIDTH_MILLI, width_milli) \
+	X(WIDTH_HIGH_MILLI, width_high_milli)
 /* clang-format on */
 enum fm_proc_column {
 #define FM_PROC_ENUM_(name, text) FM_PROC_##name,
@@ -65,7 +68,7 @@ enum fm_proc_state {
 };
 extern const char *const fm_state_name[FM_STATES];
 
-#define FM_REASONS 18 /* reason codes of FORMATS.md section 11 */
+#define FM_REASONS 19 /* reason codes of FORMATS.md section 11 */
 extern const char *const fm_reason_name[FM_REASONS];
 
 struct fm_proc {

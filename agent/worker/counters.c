@@ -5,6 +5,7 @@
 #include "agent/worker/clock.h"
 #include "agent/worker/host.h"
 #include "agent/worker/result.h"
+#include "agent/worker/width.h"
 
 #include <stdio.h>
 
@@ -13,6 +14,7 @@
 #define WINDOW_ROUNDS \
 	128 /* 32,768 additions: about 11 us at 3 GHz, so that most windows escape preemption */
 #define WINDOWS_BUDGET_NS 2000000000u
+#define WIDTHS            101
 #define CYCLE_WINDOWS     20
 #define CYCLE_ROUNDS      16384 /* about 1.4 ms at 3 GHz */
 
@@ -115,6 +117,18 @@ static uint64_t load_and_rate(struct fm_counter *c)
 	               : 0;
 }
 
+/* How wide the core is, seen between stretches of load. */
+static void tell_width(void)
+{
+	uint64_t widths[WIDTHS];
+
+	for (unsigned i = 0; i < WIDTHS; i++) {
+		fm_clock_chain(WINDOW_ROUNDS);
+		widths[i] = (uint64_t)fm_width_probe();
+	}
+	fm_width_tell(widths, WIDTHS);
+}
+
 static void tell_clock(struct fm_counter *c, int cpu, uint64_t tick_hz)
 {
 	fm_result_number("cpu", cpu);
@@ -122,6 +136,7 @@ static void tell_clock(struct fm_counter *c, int cpu, uint64_t tick_hz)
 	if (c->label != FM_LABEL_CORE_CYCLES || rate_by_cycles(c) != FM_OK)
 		rate_by_chain();
 	fm_result_number("tick_hz", tick_hz == 0 ? -1 : (int64_t)tick_hz);
+	tell_width();
 }
 
 static void choose(

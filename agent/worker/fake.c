@@ -179,6 +179,14 @@ static void chain(uint64_t rounds)
 	f.counter += scale(rounds * FM_CHAIN_UNROLL, (uint64_t)play("chain_permille", 1000), 1000);
 }
 
+/* Known in the windows alone, and costs nothing. */
+static int64_t width(void)
+{
+	return !f.shows
+	               ? -1
+	               : fm_world_number(fm_world_now(), "fact", "width_milli", (size_t)f.turn, -1);
+}
+
 static uint64_t cost(const struct fm_operation *op)
 {
 	const struct fm_world *w = fm_world_now();
@@ -204,7 +212,7 @@ static int loop(const struct fm_operation *op, fm_crypt_hash *function, uint64_t
 }
 
 static const struct fm_counter_ops fake = {open_source, map, unmap, read_event, toggle, close_event,
-        fast_read, ticks, ticks_claim, clock_fake, chain, loop};
+        fast_read, ticks, ticks_claim, clock_fake, chain, width, loop};
 
 void fm_fake_begin(const struct fm_order *o)
 {

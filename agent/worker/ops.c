@@ -2,6 +2,7 @@
 #include "agent/worker/ops.h"
 
 #include "agent/worker/operation.h"
+#include "agent/worker/width.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -118,6 +119,6 @@ static void chain(uint64_t rounds)
 }
 
 const struct fm_counter_ops fm_ops_real = {open_source, map, unmap, read_event, toggle, close_event,
-        fast_read, ticks, ticks_claim, clock_raw, chain, fm_operation_calls};
+        fast_read, ticks, ticks_claim, clock_raw, chain, fm_width_measure, fm_operation_calls};
 
 const struct fm_counter_ops *fm_ops = &fm_ops_real;

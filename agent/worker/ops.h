@@ -33,6 +33,8 @@ struct fm_counter_ops {
 	uint64_t (*clock)(void);
 	/* rounds x 256 dependent register-to-register additions. */
 	void (*chain)(uint64_t rounds);
+	/* One look at the core's width (width.h), thousandths; -1: says nothing. */
+	int64_t (*width)(void);
 	/* calls calls of function on the operation's message, in a row; non-zero if one returned
 	 * that. */
 	int (*loop)(const struct fm_operation *op, fm_crypt_hash *function, uint64_t calls);

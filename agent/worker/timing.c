@@ -3,6 +3,7 @@
 
 #include "agent/worker/clock.h"
 #include "agent/worker/result.h"
+#include "agent/worker/width.h"
 
 #define CHAIN 131072 /* additions of the short truth test: about 50 us */
 
@@ -48,6 +49,7 @@ static int run_windows(struct fm_timing *t, const uint64_t *sizes)
 	uint64_t stopped, stopped_before = 0;
 	int rc;
 
+	t->widths[0] = (uint64_t)fm_width_probe();
 	for (unsigned i = 0; i < t->count; i++) {
 		struct fm_window *w = &t->windows[i];
 
@@ -61,6 +63,7 @@ static int run_windows(struct fm_timing *t, const uint64_t *sizes)
 		if (stopped != stopped_before)
 			w->events |= FM_EVENT_COUNTER;
 		stopped_before = stopped;
+		t->widths[i + 1] = (uint64_t)fm_width_probe();
 		if ((rc = fm_operation_check(&t->op, false, &t->reason)) != FM_OK)
 			return rc;
 		fm_host_moment(&t->host, false, &last);
@@ -76,8 +79,8 @@ static int sample(struct fm_timing *t)
 	if ((rc = fm_timing_prepare(t, sizes)) != FM_OK)
 		return rc;
 	t->reason = "counter";
-	if (t->counter.source->times != NULL &&
-	        (rc = t->counter.source->times(&t->counter, &t->enabled_ns, &t->running_ns)) != FM_OK)
+	if (t->counter.source->times != NULL && (rc = t->counter.source->times(&t->counter,
+	                                                 &t->enabled_ns, &t->running_ns)) != FM_OK)
 		return rc;
 	fm_host_moment(&t->host, true, &t->before);
 	if ((rc = run_windows(t, sizes)) != FM_OK)

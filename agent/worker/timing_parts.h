@@ -33,6 +33,7 @@ struct fm_timing {
 	struct fm_moment before, after;
 	unsigned count;
 	struct fm_window windows[FM_ORDER_WINDOWS_MAX];
+	uint64_t widths[FM_ORDER_WINDOWS_MAX + 1]; /* before the first and behind every window */
 };
 
 /* One window of calls of function (the operation's or the frame's). Sets t->reason. */

@@ -4,6 +4,7 @@
 #include "agent/worker/clock.h"
 #include "agent/worker/counters.h"
 #include "agent/worker/result.h"
+#include "agent/worker/width.h"
 
 static void tell_counter(struct fm_timing *t)
 {
@@ -59,6 +60,7 @@ void fm_timing_tell(struct fm_timing *t)
 	fm_result_number("digest_offset", (int64_t)t->digest_offset);
 	fm_result_number("entry_mod64", (int64_t)(entry % 64));
 	fm_result_number("entry_mod4096", (int64_t)(entry % 4096));
+	fm_width_tell(t->widths, t->count + 1);
 	fm_operation_message_sha256(&t->op, hex);
 	fm_result_fact("message_sha256", "%s", hex);
 	if (t->order->warm && !t->settled && t->first_call_ns <= FM_TIMING_WARM_ONE_NS)

@@ -33,7 +33,7 @@ B91 | HC | samples   | must be one decimal integer       | must be one decimal i
 B92 | HC | samples   | must be one decimal integer       | must be one decimal integer        | a sample with a leading zero
 B93 | HC | samples   | must be one decimal integer       | does not end                       | last LF of a sample file missing
 B94 | HC | samples   | not the header                    | not the header                     | another header of the process list
-B95 | HC | samples   | 33 tab-separated                  | 33 tab-separated                   | a column more in the process list
+B95 | HC | samples   | 36 tab-separated                  | 36 tab-separated                   | a column more in the process list
 B96 | HC | samples   | process numbers must rise         | process numbers must rise          | a process twice in its list
 B97 | HC | samples   | counter.s label is                | counter.s label is                 | a column of another counter
 B98 | HC | samples   | calls in accepted processes       | calls in accepted processes        | other number of calls

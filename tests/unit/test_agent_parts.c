@@ -294,7 +294,7 @@ static void the_gate_believes_the_end(void **state)
 
 static void trial(const char *text, int status, int64_t nivcsw, bool may_retry, int want, int why)
 {
-	struct fm_judge_facts facts = {1, may_retry ? 3 : 1, -1, 0, false};
+	struct fm_judge_facts facts = {1, may_retry ? 3 : 1, -1, 0, false, 0};
 	struct fm_process p;
 	struct fm_child c;
 	struct fm_run r;
@@ -335,6 +335,42 @@ static void trials_are_judged_by_outside_evidence(void **state)
 	        FM_WHY_IMPOSSIBLE);
 	trial("end fail gate_mismatch\n", 1 << 8, 0, true, FM_INVALID, FM_WHY_GATE_MISMATCH);
 	trial("end fail canary\n", 1 << 8, 0, true, FM_INVALID, FM_WHY_CANARY);
+}
+
+/* low, of a core that was seen to do best at once: on which attempt of three, and what becomes of
+ * it. */
+static void shared(int64_t low, int64_t best, unsigned attempt, int want, int why)
+{
+	struct fm_judge_facts facts = {attempt, 3, -1, 0, false, best};
+	struct fm_process p;
+	struct fm_child c;
+	struct fm_run r;
+
+	memset(&p, 0, sizeof p);
+	p.col[FM_COL_width_low_milli] = low;
+	ended(&c, GOOD, 0);
+	assert_ok(fm_run_read(&c, &r));
+	fm_judge(&c, &r, &facts, &p);
+	assert_int_equal(p.col[FM_COL_state], want);
+	assert_int_equal(p.col[FM_COL_reason], why);
+	fm_run_free(&r);
+	fm_child_free(&c);
+}
+
+static void a_shared_core_is_tried_again(void **state)
+{
+	(void)state;
+	shared(3940, 3950, 1, FM_ACCEPTED, FM_WHY_NONE);
+	shared(3560, 3950, 1, FM_ACCEPTED, FM_WHY_NONE); /* less than a tenth */
+	shared(3550, 3950, 1, FM_REPLACED, FM_WHY_SHARED_CORE);
+	shared(2500, 3950, 2, FM_REPLACED, FM_WHY_SHARED_CORE);
+	shared(2500, 3950, 3, FM_ACCEPTED, FM_WHY_SHARED_CORE); /* kept with its mark */
+	shared(0, 3950, 1, FM_REPLACED, FM_WHY_SHARED_CORE);
+	/* nothing is known of this process, of the core, or the core does one thing at a time */
+	shared(-1, 3950, 1, FM_ACCEPTED, FM_WHY_NONE);
+	shared(2500, 0, 1, FM_ACCEPTED, FM_WHY_NONE);
+	shared(2500, -1, 1, FM_ACCEPTED, FM_WHY_NONE);
+	shared(700, 1400, 1, FM_ACCEPTED, FM_WHY_NONE);
 }
 
 /* What the machine with these files is taken for. */
@@ -387,6 +423,8 @@ int main(void)
 	        cmocka_unit_test(results_are_read_strictly),
 	        cmocka_unit_test(the_gate_believes_the_end),
 	        cmocka_unit_test(trials_are_judged_by_outside_evidence),
+	        cmocka_unit_test(a_shared_core_is_tried_again),
+	        cmocka_unit_test(a_shared_core_is_tried_again),
 	        cmocka_unit_test(emulated_machines_are_told),
 	};
 

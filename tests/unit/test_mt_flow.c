@@ -437,6 +437,33 @@ static void mt_90_disturbances(void **state)
 	mt_close(&m);
 }
 
+/* A neighbour on the other thread of the core: seen by what the core does at once, tried again
+ * twice, then marked; a little less at once is no neighbour. */
+static void mt_90_shared_core(void **state)
+{
+	struct fm_samples s;
+	struct mt m;
+
+	(void)state;
+	mt_open(&m, "guide",
+	        "fleetmark-world 1\nopen perf_read ok\n"
+	        "fact width_milli 4000 2600 2600 2600 3700 2600 4000\nend\n",
+	        one, 1);
+	mt_run(&m);
+	s = mt_samples(&m, HASH_32);
+	is(&s, 0, FM_STATE_ACCEPTED, 0);
+	is(&s, 1, FM_STATE_REPLACED, 18);
+	is(&s, 2, FM_STATE_REPLACED, 18);
+	is(&s, 3, FM_STATE_ACCEPTED, 18);
+	is(&s, 4, FM_STATE_ACCEPTED, 0);
+	is(&s, 5, FM_STATE_REPLACED, 18);
+	is(&s, 6, FM_STATE_ACCEPTED, 0);
+	is(&s, 7, FM_STATE_ACCEPTED, 0);
+	assert_true(mt_marked(mt_cell(&m, "Toy-256", "hash_32"), "shared_core"));
+	fm_samples_free(&s);
+	mt_close(&m);
+}
+
 /* The text of a file of the job's folder. */
 static char *job_file(const struct mt *m, const char *name)
 {
@@ -583,7 +610,8 @@ int main(int argc, char **argv)
 	        cmocka_unit_test(mt_19_null_call), cmocka_unit_test(mt_20_frame_spread),
 	        cmocka_unit_test(mt_24_drift), cmocka_unit_test(mt_25_heat),
 	        cmocka_unit_test(mt_26_impossible), cmocka_unit_test(mt_90_disturbances),
-	        cmocka_unit_test(mt_92_estimate), cmocka_unit_test(mt_93_resume_in_a_round)};
+	        cmocka_unit_test(mt_90_shared_core), cmocka_unit_test(mt_92_estimate),
+	        cmocka_unit_test(mt_93_resume_in_a_round)};
 
 	return mt_main(tests, argc, argv);
 }
