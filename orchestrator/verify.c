@@ -85,24 +85,45 @@ static void tell_handover(struct fm_verify *v, int code)
 		(void)close(fd);
 }
 
+void fm_verify_lines(struct fm_verify *v, fm_verify_line *one, void *arg)
+{
+	struct fm_manifest_source lines = fm_manifest_file_source(v->list);
+	void *pass = lines.begin(lines.of);
+	struct fm_manifest_entry e;
+	int rc = FM_ERR_MEMORY;
+
+	while (pass != NULL && (rc = lines.next(pass, &e)) > 0)
+		one(v, &e, arg);
+	if (rc != FM_OK)
+		fm_verify_error(v, rc, "tree");
+	lines.end(pass);
+}
+
+static void check_seal_name(struct fm_verify *v, const struct fm_manifest_entry *e, void *arg)
+{
+	(void)arg;
+	if (!inner_seal(e->path))
+		fm_verify_find(v, FM_ERR_FORM, e->path, "a name that only sealed folders have");
+}
+
 /* V1 to V4 for the tree itself: signature, grammar, types, every digest, nothing else there.
  * Findings are noted; false if nothing further can be looked at. */
 static bool check_seal(struct fm_verify *v)
 {
-	int rc = fm_seal_check_manifest(
-	        v->dirfd, FM_SEAL_TREE, v->anchor, v->counts->sha256, &v->files);
+	struct fm_manifest_source lines;
+	int rc = fm_seal_open(v->dirfd, FM_SEAL_TREE, v->anchor, &v->list);
 
 	if (rc != FM_OK) {
 		fm_verify_error(v, rc, "tree");
 		tell_handover(v, rc);
 		return false;
 	}
-	v->counts->files = v->files.count;
-	for (size_t i = 0; i < v->files.count; i++)
-		if (!inner_seal(v->files.entries[i].path))
-			fm_verify_find(v, FM_ERR_FORM, v->files.entries[i].path,
-			        "a name that only sealed folders have");
-	rc = fm_manifest_check(v->dirfd, FM_SEAL_TREE, &v->files, manifest_finding, v);
+	lines = fm_manifest_file_source(v->list);
+	v->counts->files = lines.count;
+	(void)snprintf(v->counts->sha256, sizeof v->counts->sha256, "%s",
+	        fm_manifest_file_sha256(v->list));
+	fm_verify_lines(v, check_seal_name, NULL);
+	rc = fm_manifest_check_lines(v->dirfd, FM_SEAL_TREE, &lines, manifest_finding, v);
 	if (rc != FM_OK && v->first == FM_OK)
 		fm_verify_error(v, rc, "tree");
 	return v->first == FM_OK;
@@ -178,13 +199,11 @@ int fm_tree_verify(int dirfd, const struct fm_public *anchor, int newer_trust,
 	memset(v.counts, 0, sizeof *v.counts);
 	if (check_seal(&v) && check_trust(&v) && check_newer(&v, newer_trust) && check_plan(&v) &&
 	        check_tree(&v))
-		for (size_t i = 0; i < v.tree.job_count; i++)
-			if (strcmp(v.tree.jobs[i].status, "accepted") == 0)
-				fm_verify_bundle(&v, &v.tree.jobs[i]);
+		fm_verify_bundles(&v);
 	fm_tree_free(&v.tree);
 	fm_plan_free(&v.plan);
 	fm_trust_free(&v.trust);
 	fm_trust_free(&v.newer);
-	fm_manifest_free(&v.files);
+	fm_manifest_file_close(v.list);
 	return v.first;
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,16 @@ struct bundle {
 	char folder[2 * FM_NAME_MAX + 20];
 	int fd;
 	struct fm_manifest files;
+	const struct lines *all; /* what the tree's manifest has below the folder */
+};
+
+/* Lines of one folder, kept while its bundle is looked at. */
+struct lines {
+	struct fm_manifest_entry *at; /* texts are owned */
+	size_t count;
+	const struct fm_tree_job *job;
+	bool *looked_at; /* for each dispatch of tree.json */
+	int rc;
 };
 
 /* V9: the planned key of the system, in its window when the plan was made, not revoked. */
@@ -61,16 +72,12 @@ static bool of_seal(const char *name)
  * with the same digests, so nothing has to be hashed twice. Both lists are sorted. */
 static void check_inner(const struct bundle *b)
 {
-	const struct fm_manifest *all = &b->v->files, *inner = &b->files;
-	char prefix[sizeof b->folder + 1];
-	struct fm_range r;
-	size_t len, k = 0;
+	const struct lines *all = b->all;
+	const struct fm_manifest *inner = &b->files;
+	size_t len = strlen(b->folder) + 1, k = 0;
 
-	len = (size_t)snprintf(prefix, sizeof prefix, "%s/", b->folder);
-	r = fm_range_find(all->entries, all->count, sizeof *all->entries,
-	        offsetof(struct fm_manifest_entry, path), prefix);
-	for (size_t i = r.first; i < r.end || k < inner->count;) {
-		const char *name = i < r.end ? all->entries[i].path + len : NULL;
+	for (size_t i = 0; i < all->count || k < inner->count;) {
+		const char *name = i < all->count ? all->at[i].path + len : NULL;
 		int order = name == NULL        ? 1
 		            : k == inner->count ? -1
 		                                : strcmp(name, inner->entries[k].path);
@@ -80,14 +87,14 @@ static void check_inner(const struct bundle *b)
 			continue;
 		}
 		if (order < 0)
-			fm_verify_find(b->v, FM_ERR_FORM, all->entries[i].path,
+			fm_verify_find(b->v, FM_ERR_FORM, all->at[i].path,
 			        "is not listed in the bundle's " FM_MANIFEST_NAME);
 		else if (order > 0)
 			fm_verify_find(b->v, FM_ERR_FORM, b->folder,
 			        "%s is listed in its " FM_MANIFEST_NAME " but not in the tree's",
 			        inner->entries[k].path);
-		else if (strcmp(all->entries[i].hex, inner->entries[k].hex) != 0)
-			fm_verify_find(b->v, FM_ERR_DIGEST, all->entries[i].path,
+		else if (strcmp(all->at[i].hex, inner->entries[k].hex) != 0)
+			fm_verify_find(b->v, FM_ERR_DIGEST, all->at[i].path,
 			        "differs from its line in the bundle's " FM_MANIFEST_NAME);
 		i += order <= 0;
 		k += order >= 0;
@@ -165,9 +172,10 @@ static void check_content(struct bundle *b)
 	}
 }
 
-void fm_verify_bundle(struct fm_verify *v, const struct fm_tree_job *job)
+static void check_bundle(struct fm_verify *v, const struct lines *lines)
 {
-	struct bundle b = {.v = v, .job = job, .fd = -1};
+	const struct fm_tree_job *job = lines->job;
+	struct bundle b = {.v = v, .job = job, .fd = -1, .all = lines};
 	const struct fm_public *key;
 	char hex[65];
 	int rc;
@@ -191,4 +199,65 @@ out:
 	fm_manifest_free(&b.files);
 	if (b.fd >= 0)
 		(void)close(b.fd);
+}
+
+static void lines_clear(struct lines *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		free((char *)l->at[i].hex);
+		free((char *)l->at[i].path);
+	}
+	free(l->at);
+	l->at = NULL;
+	l->count = 0;
+}
+
+/* The bundle whose lines are all here. */
+static void look_at(struct fm_verify *v, struct lines *l)
+{
+	if (l->job != NULL && l->rc == FM_OK && !l->looked_at[l->job - v->tree.jobs]) {
+		l->looked_at[l->job - v->tree.jobs] = true;
+		check_bundle(v, l);
+	}
+	lines_clear(l);
+	l->job = NULL;
+}
+
+/* A line below bundles/: belongs to the bundle of the line before, or that one is complete. */
+static void gather(struct fm_verify *v, const struct fm_manifest_entry *e, void *arg)
+{
+	struct lines *l = arg;
+	const struct fm_tree_job *job;
+	struct fm_manifest_entry *copy;
+
+	if (strncmp(e->path, "bundles/", 8) != 0)
+		return;
+	if ((job = fm_verify_job_of(&v->tree, e->path + 8)) != l->job)
+		look_at(v, l);
+	l->job = job;
+	if (job == NULL || l->rc != FM_OK)
+		return;
+	if ((copy = fm_grow(&l->at, &l->count, sizeof *copy)) == NULL ||
+	        (copy->hex = fm_strdup(e->hex)) == NULL ||
+	        (copy->path = fm_strdup(e->path)) == NULL)
+		l->rc = FM_ERR_MEMORY;
+}
+
+void fm_verify_bundles(struct fm_verify *v)
+{
+	struct lines l = {.looked_at = fm_alloc_array(v->tree.job_count + 1, sizeof *l.looked_at)};
+
+	if (l.looked_at == NULL)
+		l.rc = FM_ERR_MEMORY;
+	else
+		fm_verify_lines(v, gather, &l);
+	look_at(v, &l);
+	for (size_t i = 0; l.rc == FM_OK && i < v->tree.job_count; i++) {
+		l.job = &v->tree.jobs[i]; /* no line of it is there */
+		if (strcmp(l.job->status, "accepted") == 0)
+			look_at(v, &l);
+	}
+	if (l.rc != FM_OK)
+		fm_verify_error(v, l.rc, "tree");
+	free(l.looked_at);
 }

@@ -4,7 +4,7 @@
 
 #include "orchestrator/tree.h"
 #include "orchestrator/trust.h"
-#include "protocol/manifest.h"
+#include "protocol/manifest_file.h"
 
 struct fm_verify {
 	int dirfd;
@@ -13,7 +13,7 @@ struct fm_verify {
 	void *arg;
 	struct fm_verify_counts *counts; /* never NULL */
 	int first;                       /* code of the first finding */
-	struct fm_manifest files;        /* the tree's manifest */
+	struct fm_manifest_file *list;   /* the tree's manifest */
 	struct fm_trust trust, newer;
 	bool has_newer;
 	struct fm_plan plan;
@@ -33,7 +33,14 @@ void fm_verify_error(struct fm_verify *v, int code, const char *where);
  * be looked at, because its lists are not in order. */
 bool fm_verify_tree(struct fm_verify *v);
 
-/* V4, V9 to V15 of one accepted dispatch. */
-void fm_verify_bundle(struct fm_verify *v, const struct fm_tree_job *job);
+/* The accepted dispatch whose folder "bundles/<system>/<candidate>/" path lies in, or NULL. */
+const struct fm_tree_job *fm_verify_job_of(const struct fm_tree *t, const char *path);
+
+/* Calls one(v, e, arg) for every line of the tree's manifest; an error of reading it is noted. */
+typedef void fm_verify_line(struct fm_verify *v, const struct fm_manifest_entry *e, void *arg);
+void fm_verify_lines(struct fm_verify *v, fm_verify_line *one, void *arg);
+
+/* V4, V9 to V15 of every accepted dispatch, one after the other in the order of their folders. */
+void fm_verify_bundles(struct fm_verify *v);
 
 #endif

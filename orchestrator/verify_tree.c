@@ -186,9 +186,7 @@ static bool check_jobs(struct fm_verify *v)
 	return pairs == planned;
 }
 
-/* The accepted dispatch whose folder "bundles/<system>/<candidate>/" path lies in, or NULL. What
- * stands in jobs is in order, so the first guess after the last answer is mostly right. */
-static const struct fm_tree_job *accepted_job(const struct fm_tree *t, const char *path)
+const struct fm_tree_job *fm_verify_job_of(const struct fm_tree *t, const char *path)
 {
 	char system[FM_NAME_MAX + 1], candidate[FM_NAME_MAX + 1];
 	struct fm_tree_job key = {.system = system, .candidate = candidate};
@@ -211,20 +209,22 @@ static const struct fm_tree_job *accepted_job(const struct fm_tree *t, const cha
 	return NULL;
 }
 
+static void check_folder(struct fm_verify *v, const struct fm_manifest_entry *e, void *arg)
+{
+	(void)arg;
+	if (strncmp(e->path, "bundles/", 8) == 0 && fm_verify_job_of(&v->tree, e->path + 8) == NULL)
+		fm_verify_find(
+		        v, FM_ERR_FORM, e->path, "belongs to no accepted dispatch of tree.json");
+}
+
 /* V8: what lies in bundles/ belongs to an accepted dispatch; what no bundle answers for cannot be
  * accepted. */
 static void check_folders(struct fm_verify *v)
 {
-	for (size_t i = 0; i < v->files.count; i++) {
-		const char *path = v->files.entries[i].path;
-
-		if (strncmp(path, "bundles/", 8) == 0 && accepted_job(&v->tree, path + 8) == NULL)
-			fm_verify_find(v, FM_ERR_FORM, path,
-			        "belongs to no accepted dispatch of tree.json");
-	}
+	fm_verify_lines(v, check_folder, NULL);
 	for (size_t i = 0; i < v->tree.cell_count; i++)
 		if (strcmp(v->tree.cells[i].status, "accepted") == 0 &&
-		        accepted_job(&v->tree, v->tree.cells[i].cell) == NULL)
+		        fm_verify_job_of(&v->tree, v->tree.cells[i].cell) == NULL)
 			fm_verify_find(v, FM_ERR_FORM, WHERE, "%s is accepted without a bundle",
 			        v->tree.cells[i].cell);
 }

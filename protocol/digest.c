@@ -1,10 +1,12 @@
-/* digest.c: SHA-256, hex digits and random bytes through libsodium. */
+/* digest.c: SHA-256, SHA-512, hex digits and random bytes through libsodium. */
 #include "protocol/digest.h"
 #include <sodium.h>
 #include <stdio.h>
 
 _Static_assert(sizeof(crypto_hash_sha256_state) <= sizeof(struct fm_sha256), "opaque is too small");
 _Static_assert(_Alignof(crypto_hash_sha256_state) <= _Alignof(struct fm_sha256), "alignment");
+
+_Static_assert(sizeof(crypto_hash_sha512_state) <= sizeof(struct fm_sha512), "opaque is too small");
 
 static crypto_hash_sha256_state *state_of(struct fm_sha256 *h)
 {
@@ -50,6 +52,21 @@ void fm_sha256_end(struct fm_sha256 *h, char hex[65])
 
 	crypto_hash_sha256_final(state_of(h), digest);
 	fm_hex(digest, sizeof digest, hex);
+}
+
+void fm_sha512_start(struct fm_sha512 *h)
+{
+	crypto_hash_sha512_init((crypto_hash_sha512_state *)(void *)h->opaque);
+}
+
+void fm_sha512_add(struct fm_sha512 *h, const void *bytes, size_t len)
+{
+	crypto_hash_sha512_update((crypto_hash_sha512_state *)(void *)h->opaque, bytes, len);
+}
+
+void fm_sha512_end(struct fm_sha512 *h, unsigned char out[64])
+{
+	crypto_hash_sha512_final((crypto_hash_sha512_state *)(void *)h->opaque, out);
 }
 
 void fm_hex(const void *bytes, size_t len, char *out)

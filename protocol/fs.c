@@ -177,6 +177,17 @@ out:
 
 int fm_fs_sha256(int dirfd, const char *path, char hex[65], off_t *size)
 {
+	return fm_fs_sha256_max(dirfd, path, UINT64_MAX, hex, size);
+}
+
+static int too_large(const char *path, off_t size, uint64_t max)
+{
+	return fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %llu", path, (long long)size,
+	        (unsigned long long)max);
+}
+
+int fm_fs_sha256_max(int dirfd, const char *path, uint64_t max, char hex[65], off_t *size)
+{
 	struct fm_sha256 hash;
 	unsigned char piece[65536];
 	struct stat st;
@@ -187,12 +198,16 @@ int fm_fs_sha256(int dirfd, const char *path, char hex[65], off_t *size)
 	hex[0] = '\0';
 	if ((rc = open_plain(dirfd, path, &fd, &st)) != FM_OK)
 		return rc;
+	if ((uint64_t)st.st_size > max)
+		rc = too_large(path, st.st_size, max);
 	fm_sha256_start(&hash);
 	/* no further read to learn that a file of known size has ended */
-	while (got > 0 && (total == 0 || total != st.st_size) &&
+	while (rc == FM_OK && got > 0 && (total == 0 || total != st.st_size) &&
 	        (rc = read_some(fd, path, piece, sizeof piece, &got)) == FM_OK) {
 		fm_sha256_add(&hash, piece, got);
 		total += (off_t)got;
+		if ((uint64_t)total > max)
+			rc = too_large(path, total, max);
 	}
 	if (rc == FM_OK) {
 		fm_sha256_end(&hash, hex);

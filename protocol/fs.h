@@ -39,6 +39,9 @@ FM_CHECK int fm_fs_create(int dirfd, const char *path, const void *bytes, size_t
 /* SHA-256 of a plain file as 64 hex digits, and its size (size may be NULL). Not through a link. */
 FM_CHECK int fm_fs_sha256(int dirfd, const char *path, char hex[65], off_t *size);
 
+/* The same of a file of at most max bytes, else FM_ERR_SIZE, before its first byte is read. */
+FM_CHECK int fm_fs_sha256_max(int dirfd, const char *path, uint64_t max, char hex[65], off_t *size);
+
 /* Removes a file or a whole tree; links are removed, not followed. What is not there is no error.
  */
 FM_CHECK int fm_fs_remove(int dirfd, const char *path);

@@ -1,5 +1,5 @@
 /* manifest.c: what a manifest may say: kinds, limits, grammar, and which files it names. */
-#include "protocol/manifest.h"
+#include "protocol/manifest_parts.h"
 #include "protocol/path.h"
 #include "protocol/seal.h"
 #include <stdlib.h>
@@ -79,8 +79,7 @@ static int check_case(const struct fm_manifest *m)
 	return rc;
 }
 
-/* One terminated line; before is the path of the line above or NULL. */
-static int parse_line(
+int fm_manifest_line(
         char *line, size_t len, size_t number, const char *before, struct fm_manifest_entry *e)
 {
 	char shown[120];
@@ -143,8 +142,8 @@ int fm_manifest_take(struct fm_buf *text, size_t max_files, struct fm_manifest *
 		char *lf = memchr(at, '\n', len - (size_t)(at - m.text));
 
 		*lf = '\0';
-		rc = parse_line(at, (size_t)(lf - at), i + 1, i > 0 ? m.entries[i - 1].path : NULL,
-		        &m.entries[i]);
+		rc = fm_manifest_line(at, (size_t)(lf - at), i + 1,
+		        i > 0 ? m.entries[i - 1].path : NULL, &m.entries[i]);
 		if (rc != FM_OK)
 			goto out;
 		m.count++;

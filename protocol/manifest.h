@@ -47,11 +47,25 @@ FM_CHECK int fm_manifest_make(int dirfd, enum fm_seal_kind kind, struct fm_buf *
  * a killed fm_fs_write left are removed first. */
 FM_CHECK int fm_manifest_make_own(int dirfd, enum fm_seal_kind kind, struct fm_buf *out);
 
+/* Lines in order, wherever they come from, as often as they are asked for, by several threads at
+ * once. begin: a new pass over them, NULL without memory; next: 1 and an entry that lives until the
+ * next call, 0 behind the last, or an error; end gives the pass back. */
+struct fm_manifest_source {
+	void *(*begin)(const void *of);
+	int (*next)(void *pass, struct fm_manifest_entry *e);
+	void (*end)(void *pass);
+	const void *of;
+	size_t count;
+};
+
 /* Every listed file is there with its digest and within the limits, and nothing else is there. All
  * findings are given to report (may be NULL), first those of names, missing or extra, then those of
- * kind digest, each in the order of the paths; the first one decides the code. Types, names and
- * sizes of all come before the first byte is read; beside the manifest it holds a byte per line. */
+ * kind digest, each in the order of the paths; the first one decides the code. A type, name or size
+ * that is not allowed comes before any of kind digest, and no file is read beyond what the kind
+ * allows. Holds a byte for each line; reads on one thread per processor. */
 typedef void fm_manifest_report(void *arg, const char *path, const char *what);
+FM_CHECK int fm_manifest_check_lines(int dirfd, enum fm_seal_kind kind,
+        const struct fm_manifest_source *source, fm_manifest_report *report, void *arg);
 FM_CHECK int fm_manifest_check(int dirfd, enum fm_seal_kind kind, const struct fm_manifest *m,
         fm_manifest_report *report, void *arg);
 

@@ -4,6 +4,7 @@
 #include "protocol/fs.h"
 #include "protocol/sshsig.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,13 +41,16 @@ out:
 
 /* A missing manifest or signature is a folder that was never sealed, not a failure of this machine.
  */
-static int read_part(int dirfd, const char *name, size_t max, struct fm_buf *out)
+static int told(const char *name, int rc)
 {
-	int rc = fm_fs_read(dirfd, name, max, out);
-
 	if (rc == FM_ERR_SYSTEM && errno == ENOENT)
 		return fm_fail(FM_ERR_SIGNATURE, "%s: is missing, the folder is not sealed", name);
 	return rc;
+}
+
+static int read_part(int dirfd, const char *name, size_t max, struct fm_buf *out)
+{
+	return told(name, fm_fs_read(dirfd, name, max, out));
 }
 
 /* No line may name what the kind leaves out. */
@@ -95,22 +99,65 @@ out:
 	return rc;
 }
 
+/* Signature (pub NULL: not looked at), grammar, every file; hex (may be NULL) gets the digest of
+ * the manifest. */
+static int check_all(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub, char hex[65])
+{
+	struct fm_manifest_file *f = NULL;
+	struct fm_manifest_source lines;
+	int rc = fm_seal_open(dirfd, kind, pub, &f);
+
+	if (rc == FM_OK) {
+		lines = fm_manifest_file_source(f);
+		rc = fm_manifest_check_lines(dirfd, kind, &lines, NULL, NULL);
+	}
+	if (hex != NULL)
+		snprintf(hex, 65, "%s", rc == FM_OK ? fm_manifest_file_sha256(f) : "");
+	fm_manifest_file_close(f);
+	return rc;
+}
+
+int fm_seal_open(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub,
+        struct fm_manifest_file **out)
+{
+	struct fm_buf sig = FM_BUF_INIT(0);
+	struct fm_manifest_file *f = NULL;
+	int rc = FM_OK;
+
+	*out = NULL;
+	if ((pub != NULL && (rc = read_part(dirfd, FM_SIG_NAME, FM_SSHSIG_MAX, &sig)) != FM_OK) ||
+	        (rc = told(FM_MANIFEST_NAME,
+	                 fm_manifest_file_open(dirfd, FM_MANIFEST_NAME, kind, &f))) != FM_OK ||
+	        (pub != NULL &&
+	                (rc = fm_sshsig_verify_hash(pub, fm_seal_namespace(kind),
+	                         fm_manifest_file_sha512(f), sig.data, sig.len)) != FM_OK) ||
+	        (rc = fm_manifest_file_parse(f)) != FM_OK)
+		goto out;
+	*out = f;
+	f = NULL;
+out:
+	fm_manifest_file_close(f);
+	fm_buf_free(&sig);
+	return rc;
+}
+
 int fm_seal_check(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub, char hex[65],
         struct fm_manifest *m)
 {
 	struct fm_manifest parsed;
 	int rc;
 
-	if (m != NULL)
-		*m = (struct fm_manifest){NULL, 0, NULL};
+	if (m == NULL)
+		return check_all(dirfd, kind, pub, hex);
+	*m = (struct fm_manifest){NULL, 0, NULL};
 	if ((rc = fm_seal_check_manifest(dirfd, kind, pub, hex, &parsed)) != FM_OK)
 		return rc;
 	rc = fm_manifest_check(dirfd, kind, &parsed, NULL, NULL);
-	if (rc == FM_OK && m != NULL) {
+	if (rc == FM_OK) {
 		*m = parsed;
-		parsed = (struct fm_manifest){NULL, 0, NULL};
+		return FM_OK;
 	}
-	if (rc != FM_OK && hex != NULL)
+	if (hex != NULL)
 		hex[0] = '\0';
 	fm_manifest_free(&parsed);
 	return rc;
@@ -118,16 +165,5 @@ int fm_seal_check(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub
 
 int fm_seal_check_files(int dirfd, enum fm_seal_kind kind)
 {
-	size_t files = fm_seal_limits(kind)->files;
-	struct fm_buf text = FM_BUF_INIT(0);
-	struct fm_manifest m = {NULL, 0, NULL};
-	int rc;
-
-	if ((rc = read_part(dirfd, FM_MANIFEST_NAME, files * LINE_MAX_BYTES, &text)) == FM_OK &&
-	        (rc = fm_manifest_take(&text, files, &m)) == FM_OK &&
-	        (rc = check_outside(kind, &m)) == FM_OK)
-		rc = fm_manifest_check(dirfd, kind, &m, NULL, NULL);
-	fm_manifest_free(&m);
-	fm_buf_free(&text);
-	return rc;
+	return check_all(dirfd, kind, NULL, NULL);
 }

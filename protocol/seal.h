@@ -4,7 +4,7 @@
 #define FM_SEAL_H
 
 #include "protocol/identity.h"
-#include "protocol/manifest.h"
+#include "protocol/manifest_file.h"
 
 #define FM_MANIFEST_NAME "MANIFEST.sha256"
 #define FM_SIG_NAME      "MANIFEST.sha256.sig"
@@ -15,10 +15,15 @@
  */
 FM_CHECK int fm_seal(int dirfd, enum fm_seal_kind kind, const struct fm_identity *id, char hex[65]);
 
-/* Signature first, then grammar, then every file. m may be NULL, else it gets the manifest
- * (fm_manifest_free). */
+/* Signature first, then grammar, then every file. m may be NULL, and then the manifest is never
+ * held in memory; else it gets it (fm_manifest_free). */
 FM_CHECK int fm_seal_check(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub,
         char hex[65], struct fm_manifest *m);
+
+/* Signature (pub NULL: not looked at), then grammar, of a manifest that stays in its file; *out is
+ * closed with fm_manifest_file_close. */
+FM_CHECK int fm_seal_open(int dirfd, enum fm_seal_kind kind, const struct fm_public *pub,
+        struct fm_manifest_file **out);
 
 /* Grammar and every file, without the signature: that nothing changed since it was sealed, not who
  * sealed it. */

@@ -33,16 +33,14 @@ static int put_scope(struct fm_buf *b, const char *namespace)
 	return put_string(b, "sha512", 6);
 }
 
-/* The bytes that are signed for a message. */
-static int put_signed_data(struct fm_buf *b, const char *namespace, const void *message, size_t len)
+/* The bytes that are signed for a message of this SHA-512. */
+static int put_signed_data(struct fm_buf *b, const char *namespace, const unsigned char hash[64])
 {
-	unsigned char hash[crypto_hash_sha512_BYTES];
 	int rc;
 
-	crypto_hash_sha512(hash, message, len);
 	if ((rc = fm_buf_puts(b, MAGIC)) != FM_OK || (rc = put_scope(b, namespace)) != FM_OK)
 		return rc;
-	return put_string(b, hash, sizeof hash);
+	return put_string(b, hash, crypto_hash_sha512_BYTES);
 }
 
 /* The blob; the signature bytes are its last 64. */
@@ -99,10 +97,11 @@ int fm_sshsig_sign(const struct fm_identity *id, const char *namespace, const vo
         size_t len, struct fm_buf *out)
 {
 	struct fm_buf data = FM_BUF_INIT(BLOB_MAX);
-	unsigned char sig[crypto_sign_BYTES];
+	unsigned char sig[crypto_sign_BYTES], hash[crypto_hash_sha512_BYTES];
 	int rc;
 
-	if ((rc = put_signed_data(&data, namespace, message, len)) == FM_OK &&
+	crypto_hash_sha512(hash, message, len);
+	if ((rc = put_signed_data(&data, namespace, hash)) == FM_OK &&
 	        (rc = fm_identity_sign(id, data.data, data.len, sig)) == FM_OK)
 		rc = put_armour(out, fm_identity_public(id), namespace, sig);
 	fm_buf_free(&data);
@@ -130,6 +129,15 @@ static int signature_bytes(const char *sig, size_t len, unsigned char out[crypto
 int fm_sshsig_verify(const struct fm_public *pub, const char *namespace, const void *message,
         size_t len, const char *sig, size_t sig_len)
 {
+	unsigned char hash[crypto_hash_sha512_BYTES];
+
+	crypto_hash_sha512(hash, message, len);
+	return fm_sshsig_verify_hash(pub, namespace, hash, sig, sig_len);
+}
+
+int fm_sshsig_verify_hash(const struct fm_public *pub, const char *namespace,
+        const unsigned char sha512[64], const char *sig, size_t sig_len)
+{
 	struct fm_buf again = FM_BUF_INIT(FM_SSHSIG_MAX), data = FM_BUF_INIT(BLOB_MAX);
 	unsigned char bytes[crypto_sign_BYTES];
 	int rc;
@@ -139,7 +147,7 @@ int fm_sshsig_verify(const struct fm_public *pub, const char *namespace, const v
 		        FM_SSHSIG_MAX);
 	if ((rc = signature_bytes(sig, sig_len, bytes)) != FM_OK ||
 	        (rc = put_armour(&again, pub, namespace, bytes)) != FM_OK ||
-	        (rc = put_signed_data(&data, namespace, message, len)) != FM_OK)
+	        (rc = put_signed_data(&data, namespace, sha512)) != FM_OK)
 		goto out;
 	rc = FM_ERR_SIGNATURE;
 	if (again.len != sig_len || memcmp(again.data, sig, sig_len) != 0)

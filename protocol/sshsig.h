@@ -19,4 +19,8 @@ FM_CHECK int fm_sshsig_sign(const struct fm_identity *id, const char *namespace,
 FM_CHECK int fm_sshsig_verify(const struct fm_public *pub, const char *namespace,
         const void *message, size_t len, const char *sig, size_t sig_len);
 
+/* The same for a message whose SHA-512 is known. */
+FM_CHECK int fm_sshsig_verify_hash(const struct fm_public *pub, const char *namespace,
+        const unsigned char sha512[64], const char *sig, size_t sig_len);
+
 #endif

@@ -1,6 +1,6 @@
 /* test_manifest.c: the grammar of manifests, line by line, and folders that do not fit theirs. */
 #include "protocol/digest.h"
-#include "protocol/manifest.h"
+#include "protocol/manifest_file.h"
 #include "tests/unit/scratch.h"
 
 #define ABC   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -30,12 +30,29 @@ static void parsed(void **state)
 	assert_null(m.text);
 }
 
+/* The result of the same text read from a file in passes. */
+static int parsed_in_passes(const char *text, size_t len)
+{
+	struct fm_manifest_file *f;
+	struct scratch s;
+	int rc;
+
+	scratch_open(&s);
+	assert_ok(fm_fs_write(s.fd, "m", text, len, 0600));
+	assert_ok(fm_manifest_file_open(s.fd, "m", FM_SEAL_TREE, &f));
+	rc = fm_manifest_file_parse(f);
+	fm_manifest_file_close(f);
+	scratch_close(&s);
+	return rc;
+}
+
 static void refused(const char *text, size_t len, const char *words)
 {
 	struct fm_manifest m;
 
 	assert_fails(FM_ERR_FORM, words, fm_manifest_parse(text, len, 100, &m));
 	assert_null(m.entries);
+	assert_fails(FM_ERR_FORM, words, parsed_in_passes(text, len));
 }
 #define REFUSED(text, words) refused(text, sizeof text - 1, words)
 
@@ -256,6 +273,69 @@ static void many_files(void **state)
 	scratch_close(&s);
 }
 
+/* Only whole paths count: A/x and a/y are two files wherever they are put. */
+static void names_that_differ_in_case(void **state)
+{
+	static const char apart[] = ABC "  A/x\n" ABC "  a/y\n";
+	struct fm_manifest m;
+
+	(void)state;
+	assert_ok(fm_manifest_parse(apart, sizeof apart - 1, 9, &m));
+	fm_manifest_free(&m);
+	assert_ok(parsed_in_passes(apart, sizeof apart - 1));
+	REFUSED(ABC "  A/x\n" ABC "  a/x\n", "A/x and a/x differ only in case");
+	REFUSED(ABC "  d/A/b/x\n" ABC "  d/B/x\n" ABC "  d/a/B/x\n",
+	        "d/A/b/x and d/a/B/x differ only in case");
+}
+
+/* n files in three folders, then the same with one name of the last folder in other case. */
+static void a_long_manifest(void **state)
+{
+	enum { FILES = 3000 };
+	struct fm_buf text = FM_BUF_INIT(1u << 20);
+	struct fm_manifest_source lines;
+	struct fm_manifest_file *f;
+	struct fm_manifest_entry e;
+	struct scratch s;
+	size_t seen = 0;
+	void *pass;
+	int fd;
+
+	(void)state;
+	scratch_open(&s);
+	for (int i = 0; i < FILES; i++)
+		assert_ok(fm_buf_printf(&text, ABC "  d%d/Name%04d\n", i / 1000, i));
+	assert_ok(parsed_in_passes(text.data, text.len));
+	assert_ok(fm_fs_write(s.fd, "m", text.data, text.len, 0600));
+	assert_ok(fm_manifest_file_open(s.fd, "m", FM_SEAL_TREE, &f));
+	assert_ok(fm_manifest_file_parse(f));
+	lines = fm_manifest_file_source(f);
+	assert_int_equal(lines.count, FILES);
+	assert_non_null(pass = lines.begin(lines.of));
+	while (lines.next(pass, &e) > 0)
+		seen++;
+	assert_int_equal(seen, FILES);
+	lines.end(pass);
+
+	/* digits of the last digest are changed in the open file: that pass ends badly */
+	assert_true((fd = openat(s.fd, "m", O_WRONLY)) >= 0);
+	assert_int_equal(pwrite(fd, "cccc", 4, (off_t)(text.len - 70)), 4);
+	close(fd);
+	assert_non_null(pass = lines.begin(lines.of));
+	for (seen = 0; lines.next(pass, &e) > 0; seen++)
+		;
+	assert_int_equal(seen, FILES);
+	lines.end(pass);
+	assert_fails(FM_ERR_DIGEST, "was changed while it was read", fm_manifest_file_parse(f));
+	fm_manifest_file_close(f);
+
+	assert_ok(fm_buf_puts(&text, ABC "  d2/name2500\n"));
+	assert_fails(FM_ERR_FORM, "d2/Name2500 and d2/name2500 differ only in case",
+	        parsed_in_passes(text.data, text.len));
+	fm_buf_free(&text);
+	scratch_close(&s);
+}
+
 static int init(void **state)
 {
 	(void)state;
@@ -273,6 +353,8 @@ int main(void)
 	        cmocka_unit_test(totals_are_capped),
 	        cmocka_unit_test(all_findings_are_told),
 	        cmocka_unit_test(many_files),
+	        cmocka_unit_test(names_that_differ_in_case),
+	        cmocka_unit_test(a_long_manifest),
 	};
 
 	return cmocka_run_group_tests(tests, init, NULL);
