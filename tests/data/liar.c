@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct side {
@@ -129,12 +130,30 @@ static void promise(const char *bytes)
 	fm_buf_free(&text);
 }
 
+/* `sh hook` of the work folder, once, what it says on stderr. */
+static void run_hook(void)
+{
+	char name[1200];
+	pid_t pid;
+
+	snprintf(name, sizeof name, "%s/lie", folder);
+	unlink(name);
+	snprintf(name, sizeof name, "%s/hook", folder);
+	if ((pid = fork()) == 0) {
+		if (dup2(2, 1) == 1)
+			execl("/bin/sh", "sh", name, (char *)NULL);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* 1: the call was answered by a lie. */
 static int lie(const struct fm_frame *call)
 {
 	static char zeros[65536];
 	const char *said, *path;
-	char wanted[400], command[2500];
+	char wanted[400];
 
 	if (call->type != FM_FRAME_CALL || *(said = how(&path)) == '\0')
 		return 0;
@@ -143,8 +162,7 @@ static int lie(const struct fm_frame *call)
 	        memmem(call->payload, call->len, wanted, strlen(wanted)) == NULL)
 		return 0;
 	if (strcmp(said, "hook") == 0) {
-		snprintf(command, sizeof command, "rm %s/lie; sh %s/hook 1>&2", folder, folder);
-		(void)!system(command);
+		run_hook();
 		return 0;
 	}
 	let_finish();
