@@ -28,8 +28,9 @@ struct check {
 	bool ended;
 	size_t number; /* of that line, from 0 */
 	/* reading */
-	pthread_mutex_t lock; /* of the five below */
+	pthread_mutex_t lock; /* of the six below */
 	void *reading;        /* a pass */
+	int lines;            /* how that pass ended: 0, or an error */
 	size_t taken;         /* lines */
 	uint64_t bytes;
 	bool stop, found; /* nothing more is to be read; some line is not as it should be */
@@ -105,17 +106,22 @@ struct portion {
 	} line[PORTION];
 };
 
-/* The next lines; none at the end, and after a failure, which the pass along the names meets, too.
- */
+/* The next lines; none at the end, which is asked for: only behind it the lines are known to be
+ * those that were signed. */
 static void take(struct check *c, struct portion *p)
 {
 	struct fm_manifest_entry e;
+	int rc;
 
 	pthread_mutex_lock(&c->lock);
 	p->first = c->taken;
 	p->count = 0;
 	while (p->count < PORTION && !c->stop) {
-		if (c->taken == c->source->count || c->source->next(c->reading, &e) <= 0) {
+		rc = c->source->next(c->reading, &e);
+		if (rc > 0 && c->taken == c->source->count)
+			rc = FM_ERR_DIGEST; /* there were not that many */
+		if (rc <= 0) {
+			c->lines = rc;
 			c->stop = true;
 			break;
 		}
@@ -127,14 +133,19 @@ static void take(struct check *c, struct portion *p)
 	pthread_mutex_unlock(&c->lock);
 }
 
-static void put(struct check *c, uint64_t bytes, bool found)
+static bool too_many_bytes(const struct check *c)
 {
 	uint64_t most = fm_seal_limits(c->seen.kind)->all_bytes;
 
+	return most != 0 && c->bytes > most;
+}
+
+static void put(struct check *c, uint64_t bytes, bool found)
+{
 	pthread_mutex_lock(&c->lock);
 	c->bytes += bytes;
 	c->found |= found;
-	c->stop |= most != 0 && c->bytes > most;
+	c->stop |= too_many_bytes(c);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -172,11 +183,9 @@ static int tell_digests(struct check *c)
 	struct fm_manifest_entry e;
 	int rc = pass == NULL ? FM_ERR_MEMORY : FM_OK, more = 1;
 
-	for (size_t i = 0; rc == FM_OK && i < c->source->count; i++) {
-		unsigned char state = atomic_load(&c->state[i]);
+	for (size_t i = 0; rc == FM_OK && (more = c->source->next(pass, &e)) > 0; i++) {
+		unsigned char state = i < c->source->count ? atomic_load(&c->state[i]) : 0;
 
-		if ((more = c->source->next(pass, &e)) <= 0)
-			break;
 		if ((state & LINE_MISSING) != 0)
 			continue; /* told with the names */
 		if ((state & LINE_UNREAD) != 0)
@@ -205,9 +214,11 @@ static int compare(struct check *c)
 	pthread_mutex_unlock(&c->lock);
 	while (extra > 0)
 		pthread_join(thread[--extra], NULL);
+	if (rc == FM_OK && c->lines != 0)
+		rc = fm_fail(c->lines, "manifest: was changed while its files were read");
 	if (rc == FM_OK && c->found)
 		rc = tell_digests(c);
-	if (rc == FM_OK && c->taken < c->source->count)
+	if (rc == FM_OK && too_many_bytes(c))
 		rc = fm_fail(FM_ERR_SIZE, "the files grew while they were read");
 	return rc;
 }

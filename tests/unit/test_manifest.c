@@ -336,6 +336,45 @@ static void a_long_manifest(void **state)
 	scratch_close(&s);
 }
 
+static struct fm_manifest_source unchanged;
+static int changing; /* the folder */
+
+/* Behind the last name the file comes to list the digest that its only file really has. */
+static int next_and_change(void *pass, struct fm_manifest_entry *e)
+{
+	int rc = unchanged.next(pass, e), fd;
+
+	if (rc == 0) {
+		assert_true((fd = openat(changing, "MANIFEST.sha256", O_WRONLY)) >= 0);
+		assert_int_equal(pwrite(fd, EMPTY, 64, 0), 64);
+		close(fd);
+	}
+	return rc;
+}
+
+static void a_list_changed_behind_the_names(void **state)
+{
+	struct fm_manifest_source lines;
+	struct fm_manifest_file *f;
+	struct scratch s;
+
+	(void)state;
+	scratch_open(&s);
+	assert_ok(fm_fs_write(s.fd, "a", "", 0, 0600));
+	assert_ok(fm_fs_write(s.fd, "MANIFEST.sha256", ABC "  a\n", 68, 0600));
+	assert_ok(fm_manifest_file_open(s.fd, "MANIFEST.sha256", FM_SEAL_TREE, &f));
+	assert_ok(fm_manifest_file_parse(f));
+	lines = unchanged = fm_manifest_file_source(f);
+	changing = s.fd;
+	assert_fails(FM_ERR_DIGEST, "a: digest",
+	        fm_manifest_check_lines(s.fd, FM_SEAL_TREE, &lines, NULL, NULL));
+	lines.next = next_and_change;
+	assert_fails(FM_ERR_DIGEST, "was changed while its files were read",
+	        fm_manifest_check_lines(s.fd, FM_SEAL_TREE, &lines, NULL, NULL));
+	fm_manifest_file_close(f);
+	scratch_close(&s);
+}
+
 static int init(void **state)
 {
 	(void)state;
@@ -355,6 +394,7 @@ int main(void)
 	        cmocka_unit_test(many_files),
 	        cmocka_unit_test(names_that_differ_in_case),
 	        cmocka_unit_test(a_long_manifest),
+	        cmocka_unit_test(a_list_changed_behind_the_names),
 	};
 
 	return cmocka_run_group_tests(tests, init, NULL);
