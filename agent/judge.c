@@ -88,6 +88,16 @@ static bool shared(const struct fm_judge_facts *facts, const struct fm_process *
 	       (double)low < 0.9 * (double)facts->width_milli;
 }
 
+/* Did a window lose the CPU, or wait for it over 0.1 % of its time? What happens between windows
+ * is in no count. */
+static bool preempted(const struct fm_run *run)
+{
+	for (size_t i = 0; i < run->window_count; i++)
+		if ((run->windows[i].events & (2u | 4u)) != 0)
+			return true;
+	return false;
+}
+
 /* Disturbances in the order of the guide's table. retry: whether another attempt may be better. */
 static enum fm_process_reason disturbance(const struct fm_run *run,
         const struct fm_judge_facts *facts, const struct fm_process *p, uint64_t sum, bool *retry)
@@ -95,8 +105,7 @@ static enum fm_process_reason disturbance(const struct fm_run *run,
 	const int64_t *col = p->col;
 
 	*retry = true;
-	if (col[FM_COL_nivcsw] > 0 ||
-	        (col[FM_COL_run_delay_ns] > 0 && (uint64_t)col[FM_COL_run_delay_ns] > sum / 1000))
+	if (preempted(run))
 		return facts->throttled > 0 ? FM_WHY_QUOTA : FM_WHY_PREEMPTED;
 	if (col[FM_COL_nvcsw] > 0)
 		return FM_WHY_BLOCKED;

@@ -292,7 +292,7 @@ static void the_gate_believes_the_end(void **state)
 	gate("end fail memory\n", 1 << 8, FM_CHILD_ALIVE, "LOADFAIL", true); /* the host's fault */
 }
 
-static void trial(const char *text, int status, int64_t nivcsw, bool may_retry, int want, int why)
+static void trial(const char *text, int status, bool may_retry, int want, int why)
 {
 	struct fm_judge_facts facts = {1, may_retry ? 3 : 1, -1, 0, false, 0};
 	struct fm_process p;
@@ -300,7 +300,6 @@ static void trial(const char *text, int status, int64_t nivcsw, bool may_retry, 
 	struct fm_run r;
 
 	memset(&p, 0, sizeof p);
-	p.col[FM_COL_nivcsw] = nivcsw;
 	ended(&c, text, status);
 	assert_ok(fm_run_read(&c, &r));
 	fm_judge(&c, &r, &facts, &p);
@@ -313,28 +312,32 @@ static void trial(const char *text, int status, int64_t nivcsw, bool may_retry, 
 
 static void trials_are_judged_by_outside_evidence(void **state)
 {
-#define GOOD "fact elapsed_ns 1000\nwindow 10 500 300 0\nend ok\n"
+#define GOOD     "fact elapsed_ns 1000\nwindow 10 500 300 0\nend ok\n"
+#define SWITCHED "fact elapsed_ns 1000\nfact nivcsw 1\nwindow 10 500 300 2\nend ok\n"
+#define DELAYED  "fact elapsed_ns 1000\nwindow 10 250 150 0\nwindow 10 250 150 4\nend ok\n"
+#define BETWEEN  "fact elapsed_ns 1000\nfact nivcsw 1\nwindow 10 500 300 0\nend ok\n"
 	(void)state;
-	trial(GOOD, 0, 0, true, FM_ACCEPTED, FM_WHY_NONE);
-	trial(GOOD, 0, 2, true, FM_REPLACED, FM_WHY_PREEMPTED);
-	trial(GOOD, 0, 2, false, FM_ACCEPTED, FM_WHY_PREEMPTED); /* accepted with its mark */
-	trial(GOOD, 11, 0, true, FM_INVALID, FM_WHY_SIGNAL);
-	trial("fact elapsed_ns 1000\nwindow 10 500 300 0\n", 0, 0, true, FM_INVALID, FM_WHY_NO_END);
-	trial("fact elapsed_ns 1000\nend ok\n", 0, 0, true, FM_INVALID,
-	        FM_WHY_NO_END); /* no window */
-	trial("fact elapsed_ns 1000\nwindow 10 500 300 1\nend ok\n", 0, 0, true, FM_INVALID,
+	trial(GOOD, 0, true, FM_ACCEPTED, FM_WHY_NONE);
+	trial(SWITCHED, 0, true, FM_REPLACED, FM_WHY_PREEMPTED);
+	trial(SWITCHED, 0, false, FM_ACCEPTED, FM_WHY_PREEMPTED); /* accepted with its mark */
+	trial(DELAYED, 0, true, FM_REPLACED, FM_WHY_PREEMPTED);
+	trial(BETWEEN, 0, true, FM_ACCEPTED, FM_WHY_NONE); /* in no window */
+	trial(GOOD, 11, true, FM_INVALID, FM_WHY_SIGNAL);
+	trial("fact elapsed_ns 1000\nwindow 10 500 300 0\n", 0, true, FM_INVALID, FM_WHY_NO_END);
+	trial("fact elapsed_ns 1000\nend ok\n", 0, true, FM_INVALID, FM_WHY_NO_END); /* no window */
+	trial("fact elapsed_ns 1000\nwindow 10 500 300 1\nend ok\n", 0, true, FM_INVALID,
 	        FM_WHY_CPU_CHANGED);
-	trial("fact elapsed_ns 1000\nwindow 10 500 300 64\nend ok\n", 0, 0, true, FM_INVALID,
+	trial("fact elapsed_ns 1000\nwindow 10 500 300 64\nend ok\n", 0, true, FM_INVALID,
 	        FM_WHY_COUNTER_STOPPED);
-	trial("fact elapsed_ns 1000\nwindow 10 500 0 0\nend ok\n", 0, 0, true, FM_INVALID,
+	trial("fact elapsed_ns 1000\nwindow 10 500 0 0\nend ok\n", 0, true, FM_INVALID,
 	        FM_WHY_COUNTER_STOPPED);
 	/* more time in the windows than the process lived, more than we saw it live */
-	trial("fact elapsed_ns 400\nwindow 10 500 300 0\nend ok\n", 0, 0, true, FM_INVALID,
+	trial("fact elapsed_ns 400\nwindow 10 500 300 0\nend ok\n", 0, true, FM_INVALID,
 	        FM_WHY_IMPOSSIBLE);
-	trial("fact elapsed_ns 2000000000\nwindow 10 500 300 0\nend ok\n", 0, 0, true, FM_INVALID,
+	trial("fact elapsed_ns 2000000000\nwindow 10 500 300 0\nend ok\n", 0, true, FM_INVALID,
 	        FM_WHY_IMPOSSIBLE);
-	trial("end fail gate_mismatch\n", 1 << 8, 0, true, FM_INVALID, FM_WHY_GATE_MISMATCH);
-	trial("end fail canary\n", 1 << 8, 0, true, FM_INVALID, FM_WHY_CANARY);
+	trial("end fail gate_mismatch\n", 1 << 8, true, FM_INVALID, FM_WHY_GATE_MISMATCH);
+	trial("end fail canary\n", 1 << 8, true, FM_INVALID, FM_WHY_CANARY);
 }
 
 /* low, of a core that was seen to do best at once: on which attempt of three, and what becomes of
