@@ -55,13 +55,16 @@ static int64_t permille(double part, double whole)
 	return part >= 0 && whole > 0 ? (int64_t)(1000 * part / whole) : -1;
 }
 
-/* The share of the windows that was not the candidate's own work, and a clock that moved. retry: so
+/* The share of the time that was not the candidate's own work, and a clock that moved. Time spent
+ * waiting for the CPU is judged by windows, see preempted(). retry: so
  * much that it is worth another try. */
 static enum fm_process_reason share(const struct fm_run *run, const struct fm_judge_facts *facts,
         const struct fm_process *p, uint64_t sum, bool *retry)
 {
 	const int64_t span = fm_run_int(run, "span_ns", -1);
-	const int64_t cpu = permille((double)p->col[FM_COL_thread_cpu_ns], (double)span);
+	const int64_t waited = p->col[FM_COL_run_delay_ns] > 0 ? p->col[FM_COL_run_delay_ns] : 0;
+	const int64_t cpu =
+	        permille((double)p->col[FM_COL_thread_cpu_ns], (double)span - (double)waited);
 	double counts = 0;
 	int64_t clock = -1;
 

@@ -37,6 +37,45 @@ aa_cells() {   # SAMPLES
         } }' "$1" | sort -k1,1 -k2,2n -k3,3
 }
 
+# The rounds of every cell in which all its processes stand without a mark: what a host without neighbours would have measured.
+aa_undisturbed() {   # SAMPLES
+    awk -F'\t' 'NR == FNR { if ($10 != "-") bad[$1 FS $2 FS $3] = 1; next } FNR == 1 || !(($1 FS $2 FS $3) in bad)' "$1" "$1"
+}
+
+# What disturbed the attempts, how much the core did at once, the spread of ln b/a with and without marks, and the rounds that
+# spread would need.
+aa_why() {   # ATTEMPTS SAMPLES BEST-WIDTH
+    awk -v best="$3" 'function quantile(x, n, p,    i) { i = int(n * p) + 1; return n ? x[i > n ? n : i] : 0 }
+        function sort(x, n,    i, j, gap, y) {
+            for (gap = int(n / 2); gap > 0; gap = int(gap / 2))
+                for (i = gap + 1; i <= n; i++) { y = x[i]; for (j = i; j > gap && x[j - gap] > y; j -= gap) x[j] = x[j - gap]; x[j] = y }
+        }
+        FNR == 1 { next }
+        FNR == NR { n++; why[$8]++; width[n] = $10; if ($8 == "preempted") wait[++k] = $13; next }
+        { kept++; mark[$10]++; v[$1 FS $2 FS $3 FS $4] = $5 / $6; m[$1 FS $2 FS $3 FS $4] = $10; if ($4 == "a") key[$1 FS $2 FS $3 FS "a"] = $1 FS $2 FS $3 FS "b" }
+        function need(what, q, pairs,    sd) {
+            if (!pairs) { print "  pairs " what ": none"; return }
+            sd = sqrt(q / pairs)
+            printf "  pairs %s: %d, spread of ln(b/a) %.2f %%: rounds for a half-width of 0.5 %%: %.0f, to find 2 %% in 90 of 100: %.0f\n", what, pairs,
+                100 * sd, (1.96 * sd / 0.005) ^ 2 + 1, ((1.96 + 1.28) * sd / 0.02) ^ 2 + 1
+        }
+        END {
+            printf "  %d attempts:", n; for (w in why) printf " %s %.1f %%", w == "-" ? "undisturbed" : w, 100 * why[w] / n
+            printf "\n  %d processes kept:", kept; for (w in mark) printf " %s %.1f %%", w == "-" ? "undisturbed" : w, 100 * mark[w] / kept
+            sort(width, n); sort(wait, k)
+            printf "\n  additions at once: best %.2f, median process %.2f, a tenth of the processes below %.2f\n", best / 1000, quantile(width, n, 0.5) / 1000,
+                quantile(width, n, 0.1) / 1000
+            if (k) printf "  preempted attempts waited: median %.3f ms, a tenth below %.3f ms\n", quantile(wait, k, 0.5) / 1e6, quantile(wait, k, 0.1) / 1e6
+            for (a in key) {
+                b = key[a]
+                if (!(b in v)) continue
+                d = log(v[b] / v[a]); all++; qa += d * d
+                if (m[a] == "-" && m[b] == "-") { clean++; qc += d * d }
+            }
+            need("in all", qa, all); need("without a mark", qc, clean)
+        }' "$1" FS='\t' "$2"
+}
+
 # A share with its 95 % binomial interval (Wilson), and where 0.95 lies: "190 of 200 (0.950, binomial interval 0.910 to 0.973): 0.95 is within it"
 aa_share() {   # IN OF
     awk -v k="$1" -v n="$2" 'BEGIN { if (!n) { print "none"; exit }

@@ -2,16 +2,19 @@
 # aa.sh - one library under two names, interleaved in random blocks: their ratio must be 1 as often as its interval says, and a
 # slowdown of 2 % that was built into a third must be found. For a quiet machine; the worker does what it does in profile
 # rigorous, and a disturbed process is tried again at most twice, by the same evidence as there.
-#   aa.sh [DIR]       results below DIR (default: a new folder in the current one): samples.tsv, cells.tsv, summary.txt
-#   AA_INSTANCES=20 AA_ROUNDS=20 AA_SIZES="32 128 512 1024 4096 8192 16384 65536" AA_CPU=-1 AA_SLOW=20 (thousandths; 0: none)
-# Takes about 40 ms for every process: 20 x 8 x 3 x 20 of them in about 8 minutes. CC: another compiler than gcc.
+#   aa.sh [DIR]       results below DIR (default: a new folder in the current one): attempts.txt (all of them), samples.tsv,
+#                     cells.tsv (all rounds), cells_undisturbed.tsv (rounds in which no process of the cell has a mark), summary.txt
+#   AA_INSTANCES=20 AA_ROUNDS=60 AA_SECONDS=720 AA_SIZES="32 128 512 1024 4096 8192 16384 65536" AA_CPU=-1
+#   AA_SLOW=20 (thousandths; 0: none)
+# Whole rounds, as many as AA_ROUNDS and AA_SECONDS allow: an attempt takes about 25 ms, a round of 20 x 8 x 3 processes 12 s if none
+# is disturbed and 36 s if all are. CC: another compiler than gcc.
 set -euo pipefail
 export LC_ALL=C
 ROOT=${FLEETMARK_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/bench/aa.bash
 . "$ROOT/tests/bench/aa.bash"
 OUT=${1:-aa.$(date -u +%Y%m%dT%H%M%SZ)}
-ROUNDS=${AA_ROUNDS:-20} MOST=${AA_INSTANCES:-20} CPU=${AA_CPU:--1} SLOW=${AA_SLOW:-20}
+ROUNDS=${AA_ROUNDS:-60} SECONDS_MOST=${AA_SECONDS:-720} MOST=${AA_INSTANCES:-20} CPU=${AA_CPU:--1} SLOW=${AA_SLOW:-20}
 read -r -a SIZES <<< "${AA_SIZES:-32 128 512 1024 4096 8192 16384 65536}"
 CC=${CC:-gcc}
 T=$(mktemp -d)
@@ -19,25 +22,37 @@ trap 'rm -rf "$T"' EXIT
 mkdir -p "$OUT" "$T/bin"
 sh "$ROOT/agent/build.sh" "$T/bin"
 
-# one LIBRARY INSTANCE BITS BYTES: one process as profile rigorous has it, at most three attempts; prints "counts calls ns label
-# attempts reason", reason - or the evidence that still stands against the last attempt
+# one LIBRARY INSTANCE BITS BYTES: one process as profile rigorous has it, at most three attempts, all of them in attempts.tsv;
+# prints "counts calls ns label attempts reason low width high", reason - or the evidence that still stands against the last
+# attempt. T/best: the most the core was seen to do at once.
 one() {
-    local try seed sha line=
+    local try seed sha best line=
     read -r sha < "$1.sha256"
     for try in 1 2 3; do
         printf -v seed '%08x%08x' $((RANDOM * 32768 + RANDOM)) $((RANDOM * 32768 + RANDOM))
         aa_order "$1" "$sha" "$2" "$3" "$4" "$CPU" 8 20 5000000 "$seed" auto > "$T/order"
         env -i "$T/bin/fleetmark-worker" 3<"$T/order" 4>"$T/result" </dev/null >/dev/null 2>&1 || true
-        line=$(awk -v try=$try '$1 == "window" { c += $2; n += $3; t += $4 == "-" ? $3 : $4 } $1 == "fact" { f[$2] = $3 } /^end ok/ { ok = 1 }
+        read -r best < "$T/best"
+        line=$(awk -v try=$try -v best="$best" '
+            $1 == "window" { c += $2; n += $3; t += $4 == "-" ? $3 : $4; hit += int($5 / 2) % 2 || int($5 / 4) % 2 }
+            $1 == "fact" { f[$2] = $3 } /^end ok/ { ok = 1 }
             END { if (!ok || !c) exit
-                if (f["nivcsw"] > 0 || f["run_delay_ns"] > n / 1000) why = "preempted"
+                if (f["width_high_milli"] > best) best = f["width_high_milli"]
+                if (hit) why = "preempted"
                 else if (f["nvcsw"] > 0) why = "blocked"
                 else if (f["steal_ticks"] > 0) why = "steal"
                 else if (f["majflt"] > 0) why = "majfault"
-                else if (f["span_ns"] > 0 && f["thread_cpu_ns"] >= 0 && f["thread_cpu_ns"] < 0.95 * f["span_ns"]) why = "kernel_share"
+                else if (f["width_low_milli"] >= 0 && best >= 1500 && f["width_low_milli"] < 0.9 * best) why = "shared_core"
+                else if (f["span_ns"] > 0 && f["thread_cpu_ns"] >= 0 && f["thread_cpu_ns"] < 0.95 * (f["span_ns"] - f["run_delay_ns"])) why = "kernel_share"
                 else why = "-"
-                printf "%.0f %d %.0f %s %d %s\n", t, c, n, f["label"], try, why }' "$T/result")
-        case $line in *" -") break;; esac
+                printf "%.0f %d %.0f %s %d %s %d %d %d %d %.0f %d\n", t, c, n, f["label"], try, why, f["width_low_milli"],
+                    f["width_milli"], f["width_high_milli"], f["nivcsw"], f["run_delay_ns"], best }' "$T/result")
+        [ -n "$line" ] || continue
+        echo "${line##* }" > "$T/best"
+        line=${line% *}
+        echo "$2 $4 $line" >> "$OUT/attempts.txt"
+        line=${line% * *}
+        case $line in *" - "*) break;; esac
     done
     [ -z "$line" ] || echo "$line"
 }
@@ -61,6 +76,8 @@ C
 printf 'fleetmark-order 1\ntask counters\ncpu %s\nend\n' "$CPU" > "$T/order"
 env -i "$T/bin/fleetmark-worker" 3<"$T/order" 4>"$OUT/counters.txt" </dev/null >/dev/null 2>&1 || true
 HZ=$(awk '$2=="measured_hz"{print $3}' "$OUT/counters.txt")
+awk '$2 == "width_high_milli" { w = $3 } END { print w + 0 }' "$OUT/counters.txt" > "$T/best"
+echo 'instance bytes counts calls ns label attempt reason width_low width width_high nivcsw run_delay_ns' > "$OUT/attempts.txt"
 
 count=0
 : > "$T/list"
@@ -92,12 +109,13 @@ while IFS='|' read -r name bits sources defines dir; do
     done
     count=$((count + 1))
 done < <(aa_instances "$ROOT")
-echo "$count instances x ${#SIZES[@]} sizes, $(wc -l < "$T/list") processes a round, $ROUNDS rounds"
+echo "$count instances x ${#SIZES[@]} sizes, $(wc -l < "$T/list") processes a round, at most $ROUNDS rounds and $SECONDS_MOST s"
 
 # One round: the cells in random order, the two or three of a cell side by side in random order.
-begin=$(date +%s)
-printf 'round\tinstance\tbytes\twhich\tcounts\tcalls\tns\tlabel\tattempts\treason\n' > "$OUT/samples.tsv"
+begin=$SECONDS
+printf 'round\tinstance\tbytes\twhich\tcounts\tcalls\tns\tlabel\tattempts\treason\twidth_low\twidth\twidth_high\n' > "$OUT/samples.tsv"
 for ((round = 1; round <= ROUNDS; round++)); do
+    [ "$round" -le 2 ] || [ $((SECONDS + (SECONDS - begin) / (round - 1))) -le "$SECONDS_MOST" ] || break
     while read -r _ number name bits bytes which; do
         result=$(one "$T/$which.$number.so" "$name" "$bits" "$bytes")
         [ -z "$result" ] || printf '%d\t%s\t%s\t%s\t%s\n' "$round" "$name" "$bytes" "$which" "${result// /$'\t'}" >> "$OUT/samples.tsv"
@@ -105,10 +123,15 @@ for ((round = 1; round <= ROUNDS; round++)); do
         "$T/list" | sort -t. -k2,2 -k4,4)
 done
 aa_cells "$OUT/samples.tsv" > "$OUT/cells.tsv"
+aa_undisturbed "$OUT/samples.tsv" > "$T/undisturbed.tsv"
+aa_cells "$T/undisturbed.tsv" > "$OUT/cells_undisturbed.tsv"
+planted=$(awk -v s="$SLOW" 'BEGIN { print s / 10 " %" }')
 {
-    printf 'counter: %s, core %s Hz; %d s for %d processes, ' "$(awk '$2=="label"||$2=="source"{printf "%s ",$3}' "$OUT/counters.txt")" "$HZ" \
-        $(($(date +%s) - begin)) $(($(wc -l < "$OUT/samples.tsv") - 1))
-    awk -F'\t' 'NR > 1 { again += $9 - 1; if ($10 != "-") marked[$10]++ } END { printf "%d tried again, kept with a mark:", again; for (w in marked) { printf " %s %d", w, marked[w]; n++ }
-        print n ? "" : " none" }' "$OUT/samples.tsv"
-    aa_summary "$OUT/cells.tsv" "$(awk -v s="$SLOW" 'BEGIN { print s / 10 " %" }')"
+    printf 'counter: %s, core %s Hz; %d s for %d rounds of %d processes\n' \
+        "$(awk '$2=="label"||$2=="source"{printf "%s ",$3}' "$OUT/counters.txt")" "$HZ" $((SECONDS - begin)) $((round - 1)) "$(wc -l < "$T/list")"
+    aa_summary "$OUT/cells.tsv" "$planted"
+    echo "why it is so wide here:"
+    aa_why "$OUT/attempts.txt" "$OUT/samples.tsv" "$(<"$T/best")"
+    echo "the rounds in which no process of a cell has a mark:"
+    aa_summary "$OUT/cells_undisturbed.tsv" "$planted"
 } | tee "$OUT/summary.txt"
