@@ -42,6 +42,8 @@ FM_CHECK int fm_tree_open(int dirfd, struct fm_tree *out);
 typedef int fm_tree_each(void *arg, const struct fm_tree_cell *cell);
 FM_CHECK int fm_tree_cells(const struct fm_tree *t, const char *system, const char *candidate,
         fm_tree_each *each, void *arg);
+FM_CHECK int fm_tree_part_cells(
+        const struct fm_tree *t, const struct fm_tree_part *part, fm_tree_each *each, void *arg);
 
 /* Merge: writes trust/ (copied from the home) and tree.json from plan, journal and accepted
  * bundles; nothing but stamps from sealed files and the one sealing time. dirfd =

@@ -192,17 +192,23 @@ static int give(void *arg, const struct fm_json_node *element, uint64_t offset)
 	return rc == FM_OK ? g->each(g->arg, &cell) : rc;
 }
 
+int fm_tree_part_cells(
+        const struct fm_tree *t, const struct fm_tree_part *part, fm_tree_each *each, void *arg)
+{
+	const struct fm_json_long d = {.what = "tree.json", .key = "cells", .fd = t->fd};
+	struct giving g = {part->prefix, each, arg};
+
+	return fm_json_long_some(&d, part->offset, part->count, give, &g);
+}
+
 int fm_tree_cells(const struct fm_tree *t, const char *system, const char *candidate,
         fm_tree_each *each, void *arg)
 {
-	const struct fm_json_long d = {.what = "tree.json", .key = "cells", .fd = t->fd};
 	char prefix[2 * FM_NAME_MAX + 3];
-	struct giving g = {prefix, each, arg};
 
 	snprintf(prefix, sizeof prefix, "%s/%s/", system, candidate);
 	for (size_t i = 0; i < t->part_count; i++)
 		if (strcmp(t->parts[i].prefix, prefix) == 0)
-			return fm_json_long_some(
-			        &d, t->parts[i].offset, t->parts[i].count, give, &g);
+			return fm_tree_part_cells(t, &t->parts[i], each, arg);
 	return FM_OK;
 }

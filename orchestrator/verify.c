@@ -177,7 +177,7 @@ static bool check_plan(struct fm_verify *v)
 
 static bool check_tree(struct fm_verify *v)
 {
-	int rc = fm_tree_read(v->dirfd, &v->tree);
+	int rc = fm_tree_open(v->dirfd, &v->tree);
 
 	v->counts->publish = v->plan.publish;
 	(void)snprintf(v->counts->campaign, sizeof v->counts->campaign, "%s", v->plan.campaign);

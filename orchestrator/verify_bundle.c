@@ -1,7 +1,6 @@
 /* verify_bundle.c: one bundle of a tree: key, seal, its place in the tree, and what the plan asked
  * for. */
 #include "orchestrator/accept.h"
-#include "orchestrator/range.h"
 #include "orchestrator/verify_parts.h"
 #include "protocol/fs.h"
 #include "protocol/seal.h"
@@ -116,32 +115,41 @@ static void check_size(const struct bundle *b)
 		        (unsigned long long)bytes, (unsigned long long)limit);
 }
 
+struct statuses {
+	const struct bundle *b;
+	const struct fm_evidence *e;
+	size_t next; /* of the evidence's cells */
+};
+
+static int check_status(void *arg, const struct fm_tree_cell *cell)
+{
+	struct statuses *s = arg;
+	const struct fm_ev_cell *told;
+	bool measured;
+
+	if (s->next == s->e->cell_count)
+		return FM_OK;
+	told = &s->e->cells[s->next++];
+	measured = strcmp(told->status, "measured") == 0;
+	if (strcmp(cell->status, measured ? "accepted" : told->status) != 0)
+		fm_verify_find(s->b->v, FM_ERR_SAMPLES, "tree.json",
+		        "%s is '%s', its bundle says '%s'", cell->cell, cell->status, told->status);
+	else if (strcmp(cell->klass, told->klass) != 0 || strcmp(cell->reason, told->reason) != 0)
+		fm_verify_find(s->b->v, FM_ERR_SAMPLES, "tree.json",
+		        "%s: %s/%s, its bundle says %s/%s", cell->cell, cell->klass, cell->reason,
+		        told->klass, told->reason);
+	return FM_OK;
+}
+
 /* V13, the tree's side: what the bundle calls measured is accepted there, everything else has the
  * same status, class and reason. The evidence has exactly the planned cells, so has the tree. */
 static void check_statuses(const struct bundle *b, const struct fm_evidence *e)
 {
-	const struct fm_tree *t = &b->v->tree;
-	char prefix[sizeof b->folder];
-	struct fm_range r;
+	struct statuses s = {b, e, 0};
+	int rc = fm_tree_cells(&b->v->tree, b->job->system, b->job->candidate, check_status, &s);
 
-	(void)snprintf(prefix, sizeof prefix, "%s/%s/", b->job->system, b->job->candidate);
-	r = fm_range_find(t->cells, t->cell_count, sizeof *t->cells,
-	        offsetof(struct fm_tree_cell, cell), prefix);
-	for (size_t i = r.first; i < r.end && i - r.first < e->cell_count; i++) {
-		const struct fm_tree_cell *cell = &t->cells[i];
-		const struct fm_ev_cell *told = &e->cells[i - r.first];
-		bool measured = strcmp(told->status, "measured") == 0;
-
-		if (strcmp(cell->status, measured ? "accepted" : told->status) != 0)
-			fm_verify_find(b->v, FM_ERR_SAMPLES, "tree.json",
-			        "%s is '%s', its bundle says '%s'", cell->cell, cell->status,
-			        told->status);
-		else if (strcmp(cell->klass, told->klass) != 0 ||
-		         strcmp(cell->reason, told->reason) != 0)
-			fm_verify_find(b->v, FM_ERR_SAMPLES, "tree.json",
-			        "%s: %s/%s, its bundle says %s/%s", cell->cell, cell->klass,
-			        cell->reason, told->klass, told->reason);
-	}
+	if (rc != FM_OK)
+		fm_verify_error(b->v, rc, "tree.json");
 }
 
 static void accept_finding(void *arg, int code, const char *where, const char *text)

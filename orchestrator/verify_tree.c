@@ -49,30 +49,73 @@ static void count_cell(struct fm_verify_counts *c, const char *status)
 	c->cells_rejected += strcmp(status, "rejected") == 0;
 }
 
+/* The cells of tree.json beside those of the plan, system and candidate by system and candidate. */
+struct beside {
+	struct fm_verify *v;
+	size_t next, end; /* of the plan's cells */
+	bool differs;
+};
+
+static void cell_differs(struct beside *b, const char *cell)
+{
+	const struct fm_plan *p = &b->v->plan;
+
+	if (!b->differs)
+		fm_verify_find(b->v, FM_ERR_FORM, WHERE, "cell %zu is '%s', planned is '%s'",
+		        b->next, cell, b->next < p->cell_count ? p->cells[b->next] : "none");
+	b->differs = true;
+}
+
+static int compare_cell(void *arg, const struct fm_tree_cell *c)
+{
+	struct beside *b = arg;
+
+	if (b->differs)
+		return FM_OK;
+	if (b->next == b->end || strcmp(c->cell, b->v->plan.cells[b->next]) != 0) {
+		cell_differs(b, c->cell);
+		return FM_OK;
+	}
+	if (!reason_ok(c->status, c->klass, c->reason, c->text))
+		fm_verify_find(b->v, FM_ERR_FORM, WHERE,
+		        "%s: status %s with class '%s', reason '%s'", c->cell, c->status, c->klass,
+		        c->reason);
+	count_cell(b->v->counts, c->status);
+	b->next++;
+	return FM_OK;
+}
+
+/* Calls each with the cells of one part; what goes wrong is a finding. */
+static void cells_of(
+        struct fm_verify *v, const struct fm_tree_part *p, fm_tree_each *each, void *arg)
+{
+	int rc = fm_tree_part_cells(&v->tree, p, each, arg);
+
+	if (rc != FM_OK)
+		fm_verify_error(v, rc, WHERE);
+}
+
 /* V7: the planned cells, each once, in the plan's order. */
 static bool check_cells(struct fm_verify *v)
 {
 	const struct fm_tree *t = &v->tree;
+	const struct fm_plan *plan = &v->plan;
+	struct beside b = {.v = v};
 
-	for (size_t i = 0; i < t->cell_count; i++) {
-		const struct fm_tree_cell *c = &t->cells[i];
+	for (size_t i = 0; i < t->part_count && !b.differs; i++) {
+		const struct fm_tree_part *p = &t->parts[i];
+		size_t len = strlen(p->prefix);
 
-		if (i >= v->plan.cell_count || strcmp(c->cell, v->plan.cells[i]) != 0) {
-			fm_verify_find(v, FM_ERR_FORM, WHERE, "cell %zu is '%s', planned is '%s'",
-			        i, c->cell, i < v->plan.cell_count ? v->plan.cells[i] : "none");
-			return false;
-		}
-		if (!reason_ok(c->status, c->klass, c->reason, c->text))
-			fm_verify_find(v, FM_ERR_FORM, WHERE,
-			        "%s: status %s with class '%s', reason '%s'", c->cell, c->status,
-			        c->klass, c->reason);
-		count_cell(v->counts, c->status);
+		for (b.end = b.next; b.end < plan->cell_count &&
+		                     strncmp(plan->cells[b.end], p->prefix, len) == 0;)
+			b.end++;
+		cells_of(v, p, compare_cell, &b);
+		if (b.next < b.end)
+			cell_differs(&b, "left out");
 	}
-	if (t->cell_count == v->plan.cell_count)
-		return true;
-	fm_verify_find(v, FM_ERR_FORM, WHERE, "%zu cells, planned are %zu", t->cell_count,
-	        v->plan.cell_count);
-	return false;
+	if (b.next < plan->cell_count)
+		cell_differs(&b, "none");
+	return !b.differs;
 }
 
 /* V10: order of the times the controller wrote down. Stamps of one form compare as text. */
@@ -217,16 +260,22 @@ static void check_folder(struct fm_verify *v, const struct fm_manifest_entry *e,
 		        v, FM_ERR_FORM, e->path, "belongs to no accepted dispatch of tree.json");
 }
 
+static int check_accepted(void *arg, const struct fm_tree_cell *c)
+{
+	struct fm_verify *v = arg;
+
+	if (strcmp(c->status, "accepted") == 0 && fm_verify_job_of(&v->tree, c->cell) == NULL)
+		fm_verify_find(v, FM_ERR_FORM, WHERE, "%s is accepted without a bundle", c->cell);
+	return FM_OK;
+}
+
 /* V8: what lies in bundles/ belongs to an accepted dispatch; what no bundle answers for cannot be
  * accepted. */
 static void check_folders(struct fm_verify *v)
 {
 	fm_verify_lines(v, check_folder, NULL);
-	for (size_t i = 0; i < v->tree.cell_count; i++)
-		if (strcmp(v->tree.cells[i].status, "accepted") == 0 &&
-		        fm_verify_job_of(&v->tree, v->tree.cells[i].cell) == NULL)
-			fm_verify_find(v, FM_ERR_FORM, WHERE, "%s is accepted without a bundle",
-			        v->tree.cells[i].cell);
+	for (size_t i = 0; i < v->tree.part_count; i++)
+		cells_of(v, &v->tree.parts[i], check_accepted, v);
 }
 
 bool fm_verify_tree(struct fm_verify *v)
