@@ -75,10 +75,9 @@ int fm_attach_next(struct fm_attach *at, struct fm_frame *frame, int timeout_ms,
 		int rc = fm_frame_next(&at->reader, frame);
 
 		if (rc == 1 && frame->type == FM_FRAME_PING) {
+			/* the caller looks around: pings may come faster than its time-outs */
 			rc = fm_attach_send(at, FM_FRAME_PONG, frame->payload, frame->len);
-			if (rc != FM_OK)
-				return rc;
-			continue;
+			return rc != FM_OK ? rc : 0;
 		}
 		if (rc != 0)
 			return rc;

@@ -38,8 +38,8 @@ FM_CHECK int fm_attach_serve(const struct fm_agent *agent, int in, int out);
 FM_CHECK int fm_attach_send(
         struct fm_attach *at, enum fm_frame_type type, const void *bytes, size_t len);
 
-/* The next frame that is not a ping (those are answered): 1; 0 after timeout_ms (-1: never) or when
- * wake (-1: none) is readable; FM_ERR_DROPPED at the end of the line. */
+/* The next frame that is not a ping: 1; 0 after a ping, which was answered, after timeout_ms (-1:
+ * never) or when wake (-1: none) is readable; FM_ERR_DROPPED at the end of the line. */
 FM_CHECK int fm_attach_next(struct fm_attach *at, struct fm_frame *frame, int timeout_ms, int wake);
 
 /* The data frames of the running call: sink for every piece, until E. After an error of sink the

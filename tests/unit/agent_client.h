@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,8 @@ struct client {
 	char status[16], klass[40], reason[40], words[1100]; /* of the last reply */
 	char reply[1 << 16];                                 /* its text */
 	struct fm_buf data;                                  /* behind it */
+	bool follows;
+	unsigned pings; /* whose answer has not come */
 };
 
 static inline void client_open(struct client *c)
@@ -62,7 +65,8 @@ static inline void client_open(struct client *c)
 
 	assert_int_equal(pipe(in), 0);
 	assert_int_equal(pipe(out), 0);
-	c->number = 0;
+	c->number = c->pings = 0;
+	c->follows = false;
 	fm_frame_reader_init(&c->reader);
 	c->data = FM_BUF_INIT(64u << 20);
 	c->pid = fork();
@@ -107,14 +111,27 @@ static inline void client_send(
 	fm_buf_free(&out);
 }
 
-/* The next frame; false at the end of the line. */
+/* The next frame; false at the end of the line. While it follows it gives signs of life, as a
+ * controller does. */
 static inline bool client_next(struct client *c, struct fm_frame *frame)
 {
+	struct pollfd p = {.fd = c->from, .events = POLLIN};
 	char piece[65536];
 	ssize_t n;
 	int rc;
 
-	while ((rc = fm_frame_next(&c->reader, frame)) == 0) {
+	for (;;) {
+		rc = fm_frame_next(&c->reader, frame);
+		if (rc == 1 && frame->type == FM_FRAME_PONG && c->pings > 0) {
+			c->pings--;
+			continue;
+		}
+		if (rc != 0)
+			break;
+		while (c->follows && poll(&p, 1, 200) == 0) {
+			client_send(c, FM_FRAME_PING, NULL, 0);
+			c->pings++;
+		}
 		n = read(c->from, piece, sizeof piece);
 		if (n <= 0)
 			return false;
@@ -226,6 +243,7 @@ static inline const char *client_follow(struct client *c, const char *campaign, 
 
 	snprintf(lines, sizeof lines, "campaign %s\noffset 0\n", campaign);
 	client_ok(c, "follow", lines, NULL, 0);
+	c->follows = true;
 	while (client_next(c, &frame) && frame.type == FM_FRAME_EVENT) {
 		MUST(fm_line_parse(frame.payload, frame.len, &line));
 		if (getenv("FM_TEST_SHOW") != NULL)
@@ -234,6 +252,7 @@ static inline const char *client_follow(struct client *c, const char *campaign, 
 		        (key == NULL || fm_streq(fm_line_get(&line, key), value)))
 			return "seen";
 	}
+	c->follows = false;
 	assert_int_equal(frame.type, FM_FRAME_REPLY);
 	client_take_reply(c, &frame);
 	snprintf(state, sizeof state, "%s", client_value(c, "state"));
@@ -247,6 +266,7 @@ static inline void client_end_follow(struct client *c)
 
 	while (client_next(c, &frame) && frame.type == FM_FRAME_EVENT)
 		;
+	c->follows = false;
 	assert_int_equal(frame.type, FM_FRAME_REPLY);
 	client_take_reply(c, &frame);
 }
