@@ -93,13 +93,7 @@ frozen() {
 }
 resume() {
     local i k cells t
-    hosts_up 1
-    # ten sections for the one host, each with a work folder and a key of its own: what counts here is the controller's work
-    # shellcheck disable=SC2016
-    lab in 1 su bench -c 'cd; for i in 2 3 4 5 6 7 8 9 10; do mkdir -m 700 .w$i; cp -a .fleetmark/agent .w$i/; done'
-    for ((i = 2; i <= 10; i++)); do sed -n "/^\[x86_1\]/,\$s/^\[x86_1\]/[x86_$i]/p; /^[a-z]* =/p" "$T/fleet.ini"; echo "workdir = ~/.w$i"; done > "$T/more"
-    cat "$T/more" >> "$T/fleet.ini"
-    fm enrol --yes 'x86_*' > "$T/out" 2>&1 || { tail "$T/out"; die "ten sections do not enrol"; }
+    hosts_up 10
     mv "$T/root/algos/iccs" "$T/iccs"
     for cells in 10000 50000 100000; do
         rm -rf "$T/root/algos"/m*
