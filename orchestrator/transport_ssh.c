@@ -29,6 +29,8 @@ int fm_ssh_wait(struct fm_transport *t, short events, uint64_t deadline)
 
 	if (p.fd < 0 || (ssh_get_status(t->s) & SSH_CLOSED) != 0)
 		return fm_fail(FM_ERR_DROPPED, "the line broke");
+	if (now >= deadline)
+		return fm_fail(FM_ERR_TIMEOUT, "no answer");
 	if ((flags & SSH_WRITE_PENDING) != 0)
 		p.events |= POLLOUT;
 	rc = fm_transport_wait(&p, 1, t->wake, until);
@@ -110,7 +112,8 @@ static void chan_discard(struct fm_channel *c)
 {
 	if (c == NULL)
 		return;
-	/* The library keeps a channel until the far side closes it too, and would still call back. */
+	/* The library keeps a channel until the far side closes it too, and would still call back.
+	 */
 	if (c->ch != NULL) {
 		(void)ssh_remove_channel_callbacks(c->ch, &c->callbacks);
 		ssh_channel_free(c->ch);
@@ -244,6 +247,24 @@ static int chan_eof(struct fm_channel *c)
 	                                                : FM_OK;
 }
 
+/* Waits for what comes behind the end of the output, and has libssh take it in: reading does that
+ * no more there. */
+static int wait_behind_end(struct fm_channel *c, uint64_t deadline)
+{
+	int rc = fm_ssh_wait(c->t, POLLIN, deadline);
+	ssh_event event = rc == FM_OK ? ssh_event_new() : NULL;
+
+	if (rc != FM_OK)
+		return rc;
+	if (event == NULL || ssh_event_add_session(event, c->t->s) != SSH_OK)
+		rc = FM_ERR_MEMORY;
+	else if (ssh_event_dopoll(event, 0) == SSH_ERROR)
+		rc = fm_ssh_failed(c->t, "end of the command");
+	if (event != NULL)
+		ssh_event_free(event); /* gives the session back */
+	return rc;
+}
+
 static int chan_finish(struct fm_channel *c, int *status, uint64_t deadline)
 {
 	char piece[4096];
@@ -256,7 +277,7 @@ static int chan_finish(struct fm_channel *c, int *status, uint64_t deadline)
 		rc = (int)n;
 	while (rc == FM_OK &&
 	        !ssh_channel_is_closed(c->ch)) /* the status may come behind the end */
-		rc = fm_ssh_wait(c->t, POLLIN, deadline);
+		rc = wait_behind_end(c, deadline);
 	*status = rc == FM_OK ? c->status : -1;
 	chan_discard(c);
 	return rc;
@@ -267,7 +288,7 @@ static void chan_ended(struct fm_channel *c, char how[48], uint64_t deadline)
 	int rc = FM_OK;
 
 	while (rc == FM_OK && c->how[0] == '\0' && !ssh_channel_is_closed(c->ch))
-		rc = fm_ssh_wait(c->t, POLLIN, deadline);
+		rc = wait_behind_end(c, deadline);
 	snprintf(how, 48, "%s", c->how[0] != '\0' ? c->how : "without a word");
 }
 
