@@ -32,14 +32,12 @@ void fm_tune_list(const char *root, int cpu, struct fm_tune_items *out);
  * there already and never over an old value; then writes and reads back each. boot: digest of the
  * boot-id. A refused write is an outcome, not an error; sudo says what it made of
  * it. */
-FM_CHECK int fm_tune_apply(
-        int dirfd, const char *boot, const char *root, struct fm_tune_items *items,
-        struct fm_tune_sudo *sudo);
+FM_CHECK int fm_tune_apply(int dirfd, const char *boot, const char *root,
+        struct fm_tune_items *items, struct fm_tune_sudo *sudo);
 
 /* Backwards through the state file; it goes when nothing of ours is left. After a reboot nothing is
  * written. *out is empty without a state file. FM_ERR_FORM for one that is not ours. */
-FM_CHECK int fm_tune_restore(
-        int dirfd, const char *boot, const char *root, struct fm_tune_items *out,
-        struct fm_tune_sudo *sudo);
+FM_CHECK int fm_tune_restore(int dirfd, const char *boot, const char *root,
+        struct fm_tune_items *out, struct fm_tune_sudo *sudo);
 
 #endif

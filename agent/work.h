@@ -13,28 +13,28 @@
 
 /* Columns of env/<stem>.process.tsv in their order (FORMATS.md section 11). The first ten are the
  * agent's own. */
-#define FM_COLUMNS(X)                                                                        \
-	X(process)                                                                           \
-	X(attempt)                                                                           \
-	X(round)                                                                             \
-	X(state)                                                                             \
-	X(replaced_by)                                                                       \
-	X(reason)                                                                            \
-	X(cpu)                                                                               \
-	X(started_ns)                                                                        \
-	X(wall_ns)                                                                           \
-	X(windows)                                                                           \
-	X(first_call_ns)                                                                     \
-	X(read_pair_milli)                                                                   \
-	X(frame_milli)                                                                       \
-	X(truth_permille)                                                                    \
-	X(time_enabled_ns)                                                                   \
-	X(time_running_ns)                                                                   \
-	X(run_delay_ns) X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us)  \
-	        X(stime_us) X(steal_ticks) X(throttle_delta) X(temp_start_mc) X(temp_end_mc) \
-	                X(stack_shift) X(message_offset) X(digest_offset) X(entry_mod64)     \
-	                        X(entry_mod4096) X(width_low_milli) X(width_milli)           \
-	                                X(width_high_milli)
+#define FM_COLUMNS(X)                                                                           \
+	X(process)                                                                              \
+	X(attempt)                                                                              \
+	X(round)                                                                                \
+	X(state)                                                                                \
+	X(replaced_by)                                                                          \
+	X(reason)                                                                               \
+	X(cpu)                                                                                  \
+	X(started_ns)                                                                           \
+	X(wall_ns)                                                                              \
+	X(windows)                                                                              \
+	X(first_call_ns)                                                                        \
+	X(read_pair_milli)                                                                      \
+	X(frame_milli)                                                                          \
+	X(truth_permille)                                                                       \
+	X(time_enabled_ns)                                                                      \
+	X(time_running_ns)                                                                      \
+	X(run_delay_ns)                                                                         \
+	X(nvcsw) X(nivcsw) X(minflt) X(majflt) X(thread_cpu_ns) X(utime_us) X(stime_us)         \
+	        X(steal_ticks) X(throttle_delta) X(temp_start_mc) X(temp_end_mc) X(stack_shift) \
+	                X(message_offset) X(digest_offset) X(entry_mod64) X(entry_mod4096)      \
+	                        X(width_low_milli) X(width_milli) X(width_high_milli)
 enum fm_column {
 #define FM_COLUMN_ENUM_(name) FM_COL_##name,
 	FM_COLUMNS(FM_COLUMN_ENUM_)
@@ -140,8 +140,8 @@ struct fm_candidate_work {
 	const struct fm_dispatch_item *item;
 	struct fm_unit *units; /* sorted by instance, version */
 	size_t unit_count, cell_count;
-	int dir, tree;          /* jobs/<campaign>/work/<candidate>, src/<tree> */
-	char *path;             /* of dir, absolute */
+	int dir, tree; /* the candidate's work folder below jobs/, its sources below src/ */
+	char *path;    /* of dir, absolute */
 	struct fm_buf commands; /* build/commands.txt */
 	struct fm_lines *spool;
 	uint64_t base_ns; /* CLOCK_BOOTTIME from which started_ns of its processes counts */

@@ -66,6 +66,14 @@ static void cell_differs(struct beside *b, const char *cell)
 	b->differs = true;
 }
 
+static void cell_left_out(struct beside *b)
+{
+	if (!b->differs)
+		fm_verify_find(b->v, FM_ERR_FORM, WHERE, "cell %zu, %s, is planned but not there",
+		        b->next, b->v->plan.cells[b->next]);
+	b->differs = true;
+}
+
 static int compare_cell(void *arg, const struct fm_tree_cell *c)
 {
 	struct beside *b = arg;
@@ -111,10 +119,10 @@ static bool check_cells(struct fm_verify *v)
 			b.end++;
 		cells_of(v, p, compare_cell, &b);
 		if (b.next < b.end)
-			cell_differs(&b, "left out");
+			cell_left_out(&b);
 	}
 	if (b.next < plan->cell_count)
-		cell_differs(&b, "none");
+		cell_left_out(&b);
 	return !b.differs;
 }
 

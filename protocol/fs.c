@@ -133,14 +133,19 @@ static int read_some(int fd, const char *path, void *into, size_t size, size_t *
 	return FM_OK;
 }
 
+static int too_large(const char *path, off_t size, uint64_t max)
+{
+	return fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %llu", path, (long long)size,
+	        (unsigned long long)max);
+}
+
 int fm_fs_open(int dirfd, const char *path, size_t max, int *fd)
 {
 	struct stat st;
 	int rc = open_plain(dirfd, path, fd, &st);
 
 	if (rc == FM_OK && (uintmax_t)st.st_size > max) {
-		rc = fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %zu", path,
-		        (long long)st.st_size, max);
+		rc = too_large(path, st.st_size, max);
 		close_quietly(*fd);
 		*fd = -1;
 	}
@@ -178,12 +183,6 @@ out:
 int fm_fs_sha256(int dirfd, const char *path, char hex[65], off_t *size)
 {
 	return fm_fs_sha256_max(dirfd, path, UINT64_MAX, hex, size);
-}
-
-static int too_large(const char *path, off_t size, uint64_t max)
-{
-	return fm_fail(FM_ERR_SIZE, "%s: has %lld bytes, allowed are %llu", path, (long long)size,
-	        (unsigned long long)max);
 }
 
 int fm_fs_sha256_max(int dirfd, const char *path, uint64_t max, char hex[65], off_t *size)

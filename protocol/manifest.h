@@ -5,6 +5,7 @@
 
 #include "protocol/buf.h"
 #include "protocol/error.h"
+#include "protocol/path.h"
 #include <stdbool.h>
 
 enum fm_seal_kind { FM_SEAL_TRUST, FM_SEAL_PLAN, FM_SEAL_BUNDLE, FM_SEAL_TREE, FM_SEAL_KINDS };
@@ -30,6 +31,8 @@ struct fm_manifest {
 	char *text; /* owned */
 };
 void fm_manifest_free(struct fm_manifest *m);
+
+#define FM_MANIFEST_LINE (64 + 2 + FM_PATH_MAX + 1) /* bytes of a line at most, with its LF */
 
 /* Parses text (need not be terminated) in full before anything else may look at it: grammar, order,
  * no name twice (also not when lower-cased), at least one line, at most max_files. FM_ERR_FORM with

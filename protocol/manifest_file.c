@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES (64 + 2 + FM_PATH_MAX + 1)
-#define PIECE          65536
+#define PIECE 65536
 
 struct fm_manifest_file {
 	enum fm_seal_kind kind;
@@ -88,10 +87,10 @@ static int next_line(void *pass, struct fm_manifest_entry *e)
 	int rc;
 
 	while ((lf = memchr(f->piece + f->from, '\n', f->till - f->from)) == NULL) {
-		if (f->till - f->from > LINE_MAX_BYTES)
+		if (f->till - f->from > FM_MANIFEST_LINE)
 			return fm_fail(FM_ERR_FORM,
 			        "manifest line %zu: longer than the %d bytes that are allowed",
-			        f->number + 1, LINE_MAX_BYTES - 1);
+			        f->number + 1, FM_MANIFEST_LINE - 1);
 		if ((rc = fill(f, &got)) != FM_OK)
 			return rc;
 		if (got == 0)
@@ -148,8 +147,8 @@ int fm_manifest_file_open(
 		return rc;
 	f->kind = kind;
 	f->fd = -1;
-	if ((rc = fm_fs_open(dirfd, path, fm_seal_limits(kind)->files * LINE_MAX_BYTES, &f->fd)) ==
-	                FM_OK &&
+	if ((rc = fm_fs_open(dirfd, path, fm_seal_limits(kind)->files * FM_MANIFEST_LINE,
+	             &f->fd)) == FM_OK &&
 	        (rc = first_pass(f)) == FM_OK) {
 		*out = f;
 		f = NULL;

@@ -8,11 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_MAX_BYTES (64 + 2 + 400 + 1) /* of a manifest */
-
 int fm_seal(int dirfd, enum fm_seal_kind kind, const struct fm_identity *id, char hex[65])
 {
-	struct fm_buf manifest = FM_BUF_INIT(fm_seal_limits(kind)->files * LINE_MAX_BYTES);
+	struct fm_buf manifest = FM_BUF_INIT(fm_seal_limits(kind)->files * FM_MANIFEST_LINE);
 	struct fm_buf sig = FM_BUF_INIT(FM_SSHSIG_MAX);
 	int rc;
 
@@ -78,7 +76,8 @@ int fm_seal_check_manifest(int dirfd, enum fm_seal_kind kind, const struct fm_pu
 	if (m != NULL)
 		*m = parsed;
 	if ((rc = read_part(dirfd, FM_SIG_NAME, FM_SSHSIG_MAX, &sig)) != FM_OK ||
-	        (rc = read_part(dirfd, FM_MANIFEST_NAME, files * LINE_MAX_BYTES, &text)) != FM_OK ||
+	        (rc = read_part(dirfd, FM_MANIFEST_NAME, files * FM_MANIFEST_LINE, &text)) !=
+	                FM_OK ||
 	        (rc = fm_sshsig_verify(pub, fm_seal_namespace(kind), text.data, text.len, sig.data,
 	                 sig.len)) != FM_OK)
 		goto out;

@@ -1,10 +1,9 @@
-/* liar.c: stands on a host in place of fleetmark-agent (which is beside it as fleetmark-agent.real) and passes everything on, but
- * for one file of a bundle. The file `lie` in the work folder says what happens when that file is asked for, "HOW PATH":
- *   hook      runs `sh hook` of the work folder once, then lets the agent answer
- *   announce  promises 10^11 bytes and sends for ever
- *   endless   promises 100 bytes and sends for ever
- *   short     promises 100 bytes and sends 10
- *   end       offers no bundle of the candidate toy and says at the end, in words of its own, that the job failed */
+/* liar.c: stands on a host in place of fleetmark-agent (which is beside it as fleetmark-agent.real)
+ * and passes everything on, but for one file of a bundle. The file `lie` in the work folder says
+ * what happens when that file is asked for, "HOW PATH": hook      runs `sh hook` of the work folder
+ * once, then lets the agent answer announce  promises 10^11 bytes and sends for ever endless
+ * promises 100 bytes and sends for ever short     promises 100 bytes and sends 10 end       offers
+ * no bundle of the candidate toy and says at the end, in words of its own, that the job failed */
 #include "protocol/frame.h"
 #include "protocol/jobtext.h"
 #include "protocol/lines.h"
@@ -83,16 +82,20 @@ static int other_event(const struct fm_frame *f)
 
 	memset(filler, 'x', sizeof filler - 1);
 	filler[sizeof filler - 1] = '\0';
-	if (f->type != FM_FRAME_EVENT || strcmp(how(&path), "end") != 0 || fm_line_parse(f->payload, f->len, &line) != FM_OK)
+	if (f->type != FM_FRAME_EVENT || strcmp(how(&path), "end") != 0 ||
+	        fm_line_parse(f->payload, f->len, &line) != FM_OK)
 		return 0;
 	candidate = fm_line_get(&line, "candidate");
 	if (strcmp(line.kind, "bundle") == 0 && candidate != NULL && strcmp(candidate, "toy") == 0)
-		for (size_t fill = 1; out.len < f->len + 1 && fill < sizeof filler; fill++) { /* as long as the true line */
+		for (size_t fill = 1; out.len < f->len + 1 && fill < sizeof filler;
+		        fill++) { /* as long as the true line */
 			out.len = 0;
-			rc = fm_line_format(&out, line.seq, "note", "text", filler + sizeof filler - 1 - fill, NULL);
+			rc = fm_line_format(&out, line.seq, "note", "text",
+			        filler + sizeof filler - 1 - fill, NULL);
 		}
 	else if (strcmp(line.kind, "end") == 0)
-		rc = fm_line_format(&out, line.seq, "end", "state", "failed", "class", "splendid", "reason", "fast", "text", "\033[31mred<b>bold", NULL);
+		rc = fm_line_format(&out, line.seq, "end", "state", "failed", "class", "splendid",
+		        "reason", "fast", "text", "\033[31mred<b>bold", NULL);
 	if (rc == FM_OK)
 		rc = say(&controller, FM_FRAME_EVENT, out.data, out.len - 1);
 	fm_buf_free(&out);
@@ -206,7 +209,8 @@ int main(int argc, char **argv)
 	fm_frame_reader_init(&controller.reader);
 	fm_frame_reader_init(&agent.reader);
 	for (;;) {
-		struct pollfd p[2] = {{.fd = controller.in, .events = POLLIN}, {.fd = agent.in, .events = POLLIN}};
+		struct pollfd p[2] = {{.fd = controller.in, .events = POLLIN},
+		        {.fd = agent.in, .events = POLLIN}};
 		struct fm_frame f;
 
 		if (poll(p, 2, -1) < 0 && errno != EINTR)

@@ -36,7 +36,7 @@ builds() { send "$1" && [ "$(ssh_to "$1" 'gcc -O2 -c -o t.o t.c && gcc -o t t.o 
 object() { ssh_to "$1" 'sha256sum < t.o'; }
 same_object() { [ -n "$(object h2)" ] && [ "$(object h2)" = "$(object h3)" ]; }
 machine() { [ "$(ssh_to "$1" uname -m)" = "$2" ]; }
-hides() { ! ssh_to "$1" "cat $FLEETMARK_ROOT/CMakeLists.txt || ls /root/ || cat $FLEETMARK_LAB/id" >/dev/null 2>&1; }
+hides() { ! ssh_to "$1" "cat $FLEETMARK_ROOT/CMakeLists.txt || ls ~root || cat $FLEETMARK_LAB/id" >/dev/null 2>&1; }
 differ() { [ "$(ssh_to h1 cat "$1")" != "$(ssh_to h2 cat "$1")" ]; }
 keeps_home() { ssh_to h1 'echo kept > mark && echo x > /tmp/mark' && lab fault 1 crash && lab fault 1 boot && [ "$(ssh_to h1 'cat mark; ls /tmp/mark 2>/dev/null')" = kept ]; }
 pinned() { lab inventory x86_1=1 arm_1=2 > "$INV" && grep -c '^hostkey = SHA256:' "$INV" | grep -qx 2 && grep -qx 'arch = aarch64' "$INV"; }

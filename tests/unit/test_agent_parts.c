@@ -427,7 +427,6 @@ int main(void)
 	        cmocka_unit_test(the_gate_believes_the_end),
 	        cmocka_unit_test(trials_are_judged_by_outside_evidence),
 	        cmocka_unit_test(a_shared_core_is_tried_again),
-	        cmocka_unit_test(a_shared_core_is_tried_again),
 	        cmocka_unit_test(emulated_machines_are_told),
 	};
 

@@ -247,6 +247,7 @@ static void check_tune(const struct example *e)
 	static const char boot[] =
 	        "5f2b1c0de9a8476a3b5c7d9e1f00112233445566778899aabbccddeeff001122";
 	struct fm_tune_items items;
+	struct fm_tune_sudo sudo = {.refused = false};
 	struct scratch work, host;
 
 	job_text(e, "tune");
@@ -256,7 +257,7 @@ static void check_tune(const struct example *e)
 	scratch_put(&host, "sys/devices/system/cpu/cpu6/online", "0\n");
 	scratch_put(&host, "proc/sys/kernel/perf_event_paranoid", "2\n");
 	scratch_put(&work, FM_TUNE_STATE, e->text);
-	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &sudo));
 	assert_int_equal(items.count, 3);
 	assert_string_equal(
 	        items.at[2].path, "/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor");

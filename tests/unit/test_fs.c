@@ -30,6 +30,9 @@ static void write_and_read(void **state)
 	assert_string_equal(
 	        hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	assert_ok(fm_fs_sha256(s.fd, "f", hex, NULL));
+	assert_ok(fm_fs_sha256_max(s.fd, "f", 3, hex, NULL));
+	assert_fails(FM_ERR_SIZE, "f: has 3 bytes, allowed are 2",
+	        fm_fs_sha256_max(s.fd, "f", 2, hex, NULL));
 	assert_ok(fm_fs_read(s.fd, "f", 3, &b));
 	fm_buf_free(&b);
 	assert_fails(FM_ERR_SIZE, "f: has 3 bytes, allowed are 2", fm_fs_read(s.fd, "f", 2, &b));

@@ -11,6 +11,7 @@
 static const char boot[] = "1111111111111111111111111111111111111111111111111111111111111111",
                   other[] = "2222222222222222222222222222222222222222222222222222222222222222";
 static struct scratch host, work;
+static struct fm_tune_sudo sudo; /* made-up files need none */
 
 static const char *const made[][2] = {{CPUS "intel_pstate/no_turbo", "0"},
         {CPUS "cpu2/cpufreq/scaling_governor", "powersave"},
@@ -78,7 +79,7 @@ static void change_and_restore(void **state)
 	assert_int_equal(items.count, CHANGES);
 	assert_false(state_there()); /* listing writes nothing */
 	as_made();
-	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &sudo));
 	for (size_t i = 0; i < items.count; i++)
 		assert_string_equal(items.at[i].outcome, "set");
 	is(CPUS "cpu2/cpufreq/scaling_governor", "performance");
@@ -89,15 +90,15 @@ static void change_and_restore(void **state)
 	/* again: nothing to do */
 	fm_tune_list(host.path, 2, &items);
 	assert_int_equal(items.count, 0);
-	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &sudo));
 	assert_true(state_there());
-	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &sudo));
 	assert_int_equal(items.count, CHANGES);
 	assert_string_equal(items.at[0].outcome, "restored");
 	assert_string_equal(items.at[0].path, "/proc/sys/kernel/nmi_watchdog"); /* backwards */
 	as_made();
 	assert_false(state_there());
-	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &sudo));
 	assert_int_equal(items.count, 0);
 }
 
@@ -108,14 +109,14 @@ static void crash(void **state)
 
 	(void)state;
 	fm_tune_list(host.path, 2, &items);
-	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &sudo));
 	put(CPUS "cpu6/online", "1"); /* as if the writes had ended before this one */
 	put("proc/sys/kernel/perf_event_paranoid", "4");
 	/* a second tune after the crash never takes a tuned value for an old one */
 	fm_tune_list(host.path, 2, &some);
 	assert_int_equal(some.count, 2);
-	assert_ok(fm_tune_apply(work.fd, boot, host.path, &some, &(struct fm_tune_sudo){.refused = false}));
-	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_apply(work.fd, boot, host.path, &some, &sudo));
+	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &sudo));
 	assert_int_equal(items.count, CHANGES);
 	as_made();
 }
@@ -127,9 +128,9 @@ static void somebody_else(void **state)
 
 	(void)state;
 	fm_tune_list(host.path, 2, &items);
-	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &sudo));
 	put(CPUS "cpu2/cpufreq/scaling_governor", "ondemand");
-	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_restore(work.fd, boot, host.path, &items, &sudo));
 	for (size_t i = 0; i < items.count; i++)
 		foreign += strcmp(items.at[i].outcome, "foreign") == 0;
 	assert_int_equal(foreign, 1);
@@ -144,9 +145,9 @@ static void reboot(void **state)
 
 	(void)state;
 	fm_tune_list(host.path, 2, &items);
-	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &sudo));
 	put("proc/sys/kernel/perf_event_paranoid", "3"); /* what the kernel began with */
-	assert_ok(fm_tune_restore(work.fd, other, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_restore(work.fd, other, host.path, &items, &sudo));
 	for (size_t i = 0; i < items.count; i++)
 		assert_string_equal(items.at[i].outcome, "rebooted");
 	is("proc/sys/kernel/perf_event_paranoid", "3"); /* nothing was written */
@@ -164,7 +165,7 @@ static void no_right(void **state)
 	fm_tune_list(host.path, 2, &items);
 	assert_ok(fm_fs_remove(host.fd, CPUS "cpu6/online"));
 	assert_int_equal(mkdirat(host.fd, CPUS "cpu6/online", 0755), 0);
-	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}));
+	assert_ok(fm_tune_apply(work.fd, boot, host.path, &items, &sudo));
 	for (size_t i = 0; i < items.count; i++)
 		refused += strcmp(items.at[i].outcome, "refused") == 0;
 	assert_int_equal(refused, 1);
@@ -184,7 +185,7 @@ static void hostile_state(void **state)
 
 		snprintf(text, sizeof text, "fleetmark-tune 1\nboot %s\n%s\nend\n", boot, lines[i]);
 		assert_ok(fm_fs_write(work.fd, FM_TUNE_STATE, text, strlen(text), 0600));
-		if (fm_tune_restore(work.fd, boot, host.path, &items, &(struct fm_tune_sudo){.refused = false}) == FM_OK)
+		if (fm_tune_restore(work.fd, boot, host.path, &items, &sudo) == FM_OK)
 			fail_msg("taken: %s", lines[i]);
 		assert_int_equal(items.count, 0);
 	}

@@ -1,4 +1,5 @@
-/* slow.c: the toy with a long first look at every message, so that a test can interrupt the measuring. */
+/* slow.c: the toy with a long first look at every message, so that a test can interrupt the
+ * measuring. */
 #include "CryptHash_AlgorithmInstance.h"
 
 #ifndef SLOW_TURNS
